@@ -1,0 +1,82 @@
+/* array.h - arrays in and out. */
+#ifndef CALX_ARRAY_H
+#define CALX_ARRAY_H
+
+#include "calx/literal.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* -- 10. Arrays in and out ----------------------------------------------- */
+/* cx_from(pointer, 128, 784): copies; dtype of *pointer. */
+#define cx_from(p, ...) \
+  cx_from_((p), CX_DTYPE_OF(p), CX_DIMS(__VA_ARGS__), CX_AT)
+/* cx_array(float, 1, 2, 3): jnp.array([1., 2., 3.]); reshape for more axes. */
+#define cx_array(T, ...)                                                   \
+  cx_from_((const T[]){ __VA_ARGS__ }, CX_DTYPE((T){ 0 }),                 \
+           cx_dims_one_((int64_t)(sizeof((const T[]){ __VA_ARGS__ }) /     \
+                                  sizeof(T))), CX_AT)
+#if LONG_MAX > INT_MAX
+enum { CX_LONG = CX_I64, CX_ULONG = CX_U64 };
+#else
+enum { CX_LONG = CX_I32, CX_ULONG = CX_U32 };
+#endif
+#define CX_DTYPE_OF(p) CX_DTYPE(*(p))
+#define CX_DTYPE(v)                                                     \
+  _Generic((v), _Bool: CX_BOOL, char: CX_I8, signed char: CX_I8,          \
+           unsigned char: CX_U8, short: CX_I16, unsigned short: CX_U16,    \
+           int: CX_I32, unsigned: CX_U32,                                  \
+           long: CX_LONG, unsigned long: CX_ULONG,                         \
+           long long: CX_I64, unsigned long long: CX_U64,                  \
+           float: CX_F32, double: CX_F64)
+CX_API CX_USED cx cx_from_(const void *data, cx_dtype type, cx_dims shape,
+                          const char *at);
+/* Without a copy; `release` is called when the last user is gone. */
+CX_API CX_USED cx cx_borrow(void *data, cx_dtype type, cx_dims shape,
+                           void (*release)(void *user), void *user);
+/* A shape without data, for cx_call, cx_trace, cx_compile. */
+#define cx_spec(t, ...) cx_spec_((t), CX_DIMS(__VA_ARGS__))
+#define cx_zeros(t, ...) cx_full_(cx_lit_i(0), (t), CX_DIMS(__VA_ARGS__), CX_AT)
+#define cx_ones(t, ...) cx_full_(cx_lit_i(1), (t), CX_DIMS(__VA_ARGS__), CX_AT)
+#define cx_full(v, t, ...) cx_full_(CX_A(v), (t), CX_DIMS(__VA_ARGS__), CX_AT)
+#define cx_zeros_like(a) cx_full_like_((a), cx_lit_i(0), CX_AT)
+#define cx_ones_like(a) cx_full_like_((a), cx_lit_i(1), CX_AT)
+#define cx_full_like(a, v) cx_full_like_((a), CX_A(v), CX_AT)
+#define cx_arange(lo, hi, step, t) \
+  cx_arange_(CX_A(lo), CX_A(hi), CX_A(step), (t), CX_AT)
+#define cx_linspace(lo, hi, n, t) \
+  cx_linspace_(CX_A(lo), CX_A(hi), (n), (t), CX_AT)
+#define cx_iota(t, axis, ...) cx_iota_((t), (axis), CX_DIMS(__VA_ARGS__), CX_AT)
+#define cx_eye(t, n) cx_eye_((t), (n), (n), CX_AT)
+#define cx_scalar(v, t) cx_full_(CX_A(v), (t), CX_SCALAR, CX_AT)
+CX_API CX_USED cx cx_spec_(cx_dtype type, cx_dims shape);
+CX_API CX_USED cx cx_spec_like(cx tree);
+CX_API CX_USED cx cx_full_(cx value, cx_dtype t, cx_dims shape, const char *at);
+CX_API CX_USED cx cx_full_like_(cx tree, cx value, const char *at);
+CX_API CX_USED cx cx_arange_(cx lo, cx hi, cx step, cx_dtype t, const char *at);
+CX_API CX_USED cx cx_linspace_(cx lo, cx hi, int64_t n, cx_dtype t,
+                              const char *at);
+CX_API CX_USED cx cx_iota_(cx_dtype t, int axis, cx_dims shape, const char *at);
+CX_API CX_USED cx cx_eye_(cx_dtype t, int64_t n, int64_t m, const char *at);
+
+/* Out: all wait for the device; CX_ETRACE while tracing. */
+/* cx_read(a, buffer, count): at most count elements; CX_EDTYPE if the
+ * buffer's type is not a's. */
+#define cx_read(a, p, count) \
+  cx_read_((a), (p), CX_DTYPE_OF(p), (size_t)(count) * sizeof *(p), CX_AT)
+#define cx_item(a) cx_item_((a), CX_AT)         /* NaN on error */
+#define cx_item_int(a) cx_item_int_((a), CX_AT) /* 0 on error */
+#define cx_data(a) cx_data_((a), CX_AT)         /* borrowed; NULL on error */
+CX_API bool cx_read_(cx a, void *out, cx_dtype type, size_t bytes,
+                     const char *at);
+CX_API double cx_item_(cx a, const char *at);
+CX_API int64_t cx_item_int_(cx a, const char *at);
+CX_API const void *cx_data_(cx a, const char *at);
+CX_API void cx_print(cx tree);                  /* NumPy's layout, to stdout */
+CX_API void cx_wait(cx tree);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

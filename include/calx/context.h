@@ -1,0 +1,73 @@
+/* context.h - contexts, scopes, lifetimes, errors. */
+#ifndef CALX_CONTEXT_H
+#define CALX_CONTEXT_H
+
+#include "calx/value.h"
+
+/* Where a call stands, "train.c:41": GCC gives the line on which the call
+ * starts, Clang the one on which it ends. */
+#define CX_AT __FILE__ ":" CX_STR(__LINE__)
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* -- 2. Context, scopes, lifetimes ------------------------------------------
+ * One context per thread at a time: cx_open makes and enters one, cx_use
+ * enters another one. The process shares pool, compile cache and devices.
+ */
+typedef struct cx_ctx cx_ctx;
+
+typedef struct cx_open_opt {
+  size_t size_;
+  size_t memory_limit;     /* bytes; 0: none */
+  int threads;             /* 0: as many as the process may use */
+  void (*on_error)(cx_code code, const char *message, void *user);
+  void *user;
+} cx_open_opt;
+
+/* cx_open("cpu", .threads = 2); "cuda", "cuda:1"; NULL if it cannot. */
+#define cx_open(...) CX_OPEN_(__VA_ARGS__, )
+#define CX_OPEN_(device, ...) \
+  cx_open_((device), CX_OPT(cx_open_opt, __VA_ARGS__))
+CX_API cx_ctx *cx_open_(const char *device, cx_open_opt opt);
+CX_API void cx_close(cx_ctx *ctx);
+CX_API cx_ctx *cx_use(cx_ctx *ctx);      /* returns the one used before */
+
+/* Handles made after CX_SCOPE; die at the end of the enclosing block, however
+ * it is left: break, continue, return and goto do what they always do. Inside
+ * a traced function the trace owns the handles and no scope is needed. */
+#define CX_SCOPE                                             \
+  cx_scope CX_CAT(cx_scope_, __LINE__)                       \
+      __attribute__((cleanup(cx_scope_pop_), unused)) = cx_scope_push_()
+typedef struct cx_scope {
+  uint32_t id;
+} cx_scope;
+CX_API cx_scope cx_scope_push_(void);
+CX_API void cx_scope_pop_(cx_scope *scope);
+
+CX_API cx cx_keep(cx a);                 /* outlives the scope: owe one drop */
+CX_API void cx_drop(cx a);               /* poison and donated: nothing */
+CX_API cx cx_escape(cx a);               /* hands a to the outer scope */
+CX_API void cx_swap(cx *slot, cx a);     /* keep a, drop *slot, *slot = a;
+                                            poison: *slot stays as it is */
+
+/* -- 3. Errors --------------------------------------------------------------
+ * The first error is kept. An op with a poison operand or option returns that
+ * poison, others run. Ask where you like; put cx_ok() into loop conditions.
+ * cx_dim of poison is 1, cx_item NaN.
+ */
+CX_API bool cx_ok(void);
+CX_API cx_code cx_error(const char **out_message); /* takes and clears it */
+CX_API const char *cx_code_name(cx_code code);
+
+/* For library authors: reports as an op does and returns poison. */
+#define cx_fail(...) cx_fail_(CX_AT, __VA_ARGS__)
+CX_API cx cx_fail_(const char *at, cx_code code, const char *format, ...)
+    CX_PRINTF(3, 4);
+
+
+#ifdef __cplusplus
+}
+#endif
+#endif

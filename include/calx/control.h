@@ -1,0 +1,64 @@
+/* control.h - scan, while, cond. */
+#ifndef CALX_CONTROL_H
+#define CALX_CONTROL_H
+
+#include "calx/function.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* -- 8. Control flow ----------------------------------------------------- */
+typedef struct cx_scan_opt {
+  size_t size_;
+  int64_t length;          /* needed if xs is cx_none() */
+  bool reverse;
+  int unroll;
+} cx_scan_opt;
+/* cx_scan(body, carry, xs, .length, .reverse, .unroll) -> (carry, ys);
+ * body: (carry, x) -> (carry, y). */
+#define cx_scan(...) CX_SCAN_(__VA_ARGS__, )
+typedef struct cx_while_opt {
+  size_t size_;
+  int64_t max_steps;       /* a bound makes it differentiable */
+} cx_while_opt;
+/* cx_while(cond, body, init, .max_steps) */
+#define cx_while(...) CX_WHILE_(__VA_ARGS__, )
+/* cx_fori(lo, hi, body, init); body: (i, carry) -> carry */
+#define cx_fori(lo, hi, body, init) \
+  cx_fori_(CX_A(lo), CX_A(hi), (body), CX_A(init), CX_AT)
+/* cx_cond(pred, then, else, operands...)
+ * cx_switch(i, (f, g, h), operands...) */
+#define cx_cond(pred, then_fn, else_fn, ...) \
+  cx_switch_(true, CX_A(pred), 2, (const cx_fn[]){ (else_fn), (then_fn) }, \
+             CX_AS(__VA_ARGS__), CX_AT)
+#define cx_switch(i, fns, ...) \
+  cx_switch_(false, CX_A(i), CX_FNS fns, CX_AS(__VA_ARGS__), CX_AT)
+#define CX_FNS(...) CX_NARG(__VA_ARGS__), (const cx_fn[]){ __VA_ARGS__ }
+typedef struct cx_map_opt {
+  size_t size_;
+  int64_t batch;
+} cx_map_opt;
+/* cx_map(f, xs, .batch): lax.map. */
+#define cx_map(...) CX_2(cx_map_, cx_map_opt, __VA_ARGS__, )
+#define CX_2(fn, T, a, b, ...) fn((a), CX_A(b), CX_OPT(T, __VA_ARGS__), CX_AT)
+#define CX_SCAN_(body, carry, xs, ...) \
+  cx_scan_((body), CX_A(carry), CX_A(xs),  \
+           CX_OPT(cx_scan_opt, __VA_ARGS__), CX_AT)
+#define CX_WHILE_(cond, body, init, ...) \
+  cx_while_((cond), (body), CX_A(init),      \
+            CX_OPT(cx_while_opt, __VA_ARGS__), CX_AT)
+CX_API CX_USED cx cx_scan_(cx_fn body, cx carry, cx xs, cx_scan_opt opt,
+                          const char *at);
+CX_API CX_USED cx cx_while_(cx_fn cond, cx_fn body, cx init, cx_while_opt opt,
+                           const char *at);
+CX_API CX_USED cx cx_fori_(cx lo, cx hi, cx_fn body, cx init, const char *at);
+CX_API CX_USED cx cx_switch_(bool is_cond, cx which, int n_fns,
+                            const cx_fn *fns, int n, const cx *operands,
+                            const char *at);
+CX_API CX_USED cx cx_map_(cx_fn f, cx xs, cx_map_opt opt, const char *at);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,109 @@
+/* index.h - indexing and updates. */
+#ifndef CALX_INDEX_H
+#define CALX_INDEX_H
+
+#include "calx/literal.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* -- 15. Indexing -----------------------------------------------------------
+ * x[i, 1:, ::2, ..., None]   cx_index(x, i, CX_FROM(1), CX_STEP(2), CX_DOTS,
+ *                                     CX_NEW)
+ * An index is a C integer, one of the words below, an integer array (gather,
+ * clamped as in JAX) or, in updates only, a bool array.
+ * x.at[i, :].add(v)          cx_at_add(x, (i, CX_ALL), v)
+ * returns a new array; out of bounds is dropped unless .mode says otherwise.
+ */
+typedef enum cx_ix_kind {
+  CX_IX_INT, CX_IX_SLICE, CX_IX_NEW, CX_IX_DOTS, CX_IX_ARRAY
+} cx_ix_kind;
+typedef struct cx_ix {
+  cx_ix_kind kind;
+  int64_t lo, hi, step;
+  cx array;
+} cx_ix;
+#define CX_END INT64_MIN
+#define CX_SLICE(lo, hi, step) cx_ix_slice_((lo), (hi), (step))
+#define CX_RANGE(lo, hi) cx_ix_slice_((lo), (hi), 1)      /* lo:hi */
+#define CX_FROM(lo) cx_ix_slice_((lo), CX_END, 1)         /* lo:   */
+#define CX_TO(hi) cx_ix_slice_(CX_END, (hi), 1)           /* :hi   */
+#define CX_STEP(step) cx_ix_slice_(CX_END, CX_END, (step)) /* ::step */
+#define CX_ALL cx_ix_slice_(CX_END, CX_END, 1)            /* :     */
+#define CX_DOTS ((cx_ix){ .kind = CX_IX_DOTS })           /* ...   */
+#define CX_NEW ((cx_ix){ .kind = CX_IX_NEW })             /* None  */
+#ifndef __cplusplus
+static inline cx_ix cx_ix_slice_(int64_t lo, int64_t hi, int64_t step) {
+  return (cx_ix){ .kind = CX_IX_SLICE, .lo = lo, .hi = hi, .step = step };
+}
+static inline cx_ix cx_ix_int_(int64_t i) {
+  return (cx_ix){ .kind = CX_IX_INT, .lo = i };
+}
+static inline cx_ix cx_ix_array_(cx a) {
+  return (cx_ix){ .kind = CX_IX_ARRAY, .array = a };
+}
+static inline cx_ix cx_ix_same_(cx_ix ix) { return ix; }
+#endif
+#define CX_IX(x) CX_IX_(x, CX_CAT(cx_i_, __COUNTER__))
+#define CX_IX_(x, v)                                                       \
+  __extension__({                                                          \
+    __auto_type v = (x);                                                   \
+    _Generic(v, struct cx_ix: cx_ix_same_, struct cx: cx_ix_array_,        \
+             default: cx_ix_int_)(v);                                      \
+  })
+#define CX_IXS(...) \
+  CX_NARG(__VA_ARGS__), (const cx_ix[]){ CX_MAP(CX_IX, __VA_ARGS__) }
+typedef enum cx_mode {
+  CX_DEFAULT, CX_CLIP, CX_DROP, CX_FILL, CX_IN_BOUNDS
+} cx_mode;
+typedef struct cx_at_opt {
+  size_t size_;
+  cx_mode mode;
+  bool sorted, unique;     /* promises */
+} cx_at_opt;
+typedef enum cx_at_kind {
+  CX_AT_SET, CX_AT_ADD, CX_AT_MUL, CX_AT_MIN, CX_AT_MAX
+} cx_at_kind;
+#define cx_index(a, ...) cx_index_((a), CX_IXS(__VA_ARGS__), CX_AT)
+#define cx_at_set(...) CX_UPDATE(CX_AT_SET, __VA_ARGS__, )
+#define cx_at_add(...) CX_UPDATE(CX_AT_ADD, __VA_ARGS__, )
+#define cx_at_mul(...) CX_UPDATE(CX_AT_MUL, __VA_ARGS__, )
+#define cx_at_min(...) CX_UPDATE(CX_AT_MIN, __VA_ARGS__, )
+#define cx_at_max(...) CX_UPDATE(CX_AT_MAX, __VA_ARGS__, )
+#define CX_UPDATE(kind, a, ix, v, ...)                              \
+  cx_update_(kind, CX_A(a), CX_IXS ix, CX_A(v),                     \
+             CX_OPT(cx_at_opt, __VA_ARGS__), CX_AT)
+CX_API CX_USED cx cx_index_(cx a, int n, const cx_ix *index, const char *at);
+CX_API CX_USED cx cx_update_(cx_at_kind kind, cx a, int n, const cx_ix *index,
+                            cx value, cx_at_opt opt, const char *at);
+
+/* Rows of a table by an index array (embedding); one element per position. */
+#define cx_take(a, indices, axis) cx_take_((a), CX_A(indices), (axis), CX_AT)
+#define cx_take_along(a, indices, axis) \
+  cx_take_along_((a), (indices), (axis), CX_AT)
+#define cx_pick(a, labels) cx_pick_((a), CX_A(labels), CX_AT) /* a[..., i] */
+/* Starts known only when running: lax.dynamic_*_in_dim. */
+#define cx_dynamic_slice(a, start, size, axis) \
+  cx_dynamic_slice_((a), CX_A(start), (size), (axis), CX_AT)
+#define cx_dynamic_update(a, value, start, axis) \
+  cx_dynamic_update_((a), (value), CX_A(start), (axis), CX_AT)
+CX_API CX_USED cx cx_take_(cx a, cx indices, int axis, const char *at);
+CX_API CX_USED cx cx_take_along_(cx a, cx indices, int axis, const char *at);
+CX_API CX_USED cx cx_pick_(cx a, cx labels, const char *at);
+CX_API CX_USED cx cx_dynamic_slice_(cx a, cx start, int64_t size, int axis,
+                                   const char *at);
+CX_API CX_USED cx cx_dynamic_update_(cx a, cx value, cx start, int axis,
+                                    const char *at);
+/* lax.gather and lax.scatter, for importers. */
+typedef struct cx_gather_dims {
+  cx_dims offset, collapsed, start_map, operand_batch, index_batch, sizes;
+} cx_gather_dims;
+CX_API CX_USED cx cx_gather_general(cx a, cx starts, cx_gather_dims dims,
+                                    cx_at_opt opt);
+CX_API CX_USED cx cx_scatter_general(cx_at_kind kind, cx a, cx starts, cx value,
+                                     cx_gather_dims dims, cx_at_opt opt);
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,31 @@
+/* inspect.h - what a function records, saves and holds. */
+#ifndef CALX_INSPECT_H
+#define CALX_INSPECT_H
+
+#include "calx/function.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* -- 20. Inspection: strings are never NULL and live until the scope ends -- */
+#define cx_jaxpr(f, ...) cx_jaxpr_((f), CX_AS(__VA_ARGS__), CX_AT)
+#define cx_saved_residuals(f, ...) \
+  cx_saved_residuals_((f), CX_AS(__VA_ARGS__), CX_AT)
+/* The buffer plan of the compiled program: its peak in bytes, then a line for
+ * each of the largest buffers with its type, lifetime and source line. */
+#define cx_plan(f, ...) cx_plan_((f), CX_AS(__VA_ARGS__), CX_AT)
+CX_API const char *cx_plan_(cx_fn f, int n, const cx *args, const char *at);
+CX_API const char *cx_jaxpr_(cx_fn f, int n, const cx *args, const char *at);
+CX_API const char *cx_saved_residuals_(cx_fn f, int n, const cx *args,
+                                       const char *at);
+CX_API const char *cx_cache_report(cx_fn f);  /* hits, misses and why */
+CX_API const char *cx_live_report(void);      /* arrays by source line */
+CX_API void cx_checks(bool nan_and_index);
+typedef enum cx_promote { CX_PROMOTE_STRICT, CX_PROMOTE_JAX } cx_promote;
+CX_API void cx_promotion(cx_promote rule);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

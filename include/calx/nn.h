@@ -1,0 +1,66 @@
+/* nn.h - operations of neural networks. */
+#ifndef CALX_NN_H
+#define CALX_NN_H
+
+#include "calx/literal.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* -- 16. Neural networks ------------------------------------------------- */
+#define cx_relu(a) CX_U(CX_OP_RELU, a)
+#define cx_sigmoid(a) CX_U(CX_OP_SIGMOID, a)
+#define cx_silu(a) CX_U(CX_OP_SILU, a)
+#define cx_softplus(a) CX_U(CX_OP_SOFTPLUS, a)
+#define cx_gelu(a) CX_U(CX_OP_GELU, a)           /* erf form */
+#define cx_gelu_tanh(a) CX_U(CX_OP_GELU_TANH, a) /* tanh form */
+/* cx_softmax(x): over the last axis; cx_softmax(x, axis) */
+#define cx_softmax(...) CX_LAST(cx_softmax_, __VA_ARGS__, -1, )
+#define cx_log_softmax(...) CX_LAST(cx_log_softmax_, __VA_ARGS__, -1, )
+#define CX_LAST(fn, a, axis, ...) fn((a), (axis), CX_AT)
+#define cx_one_hot(labels, n, t) cx_one_hot_((labels), (n), (t), CX_AT)
+CX_API CX_USED cx cx_softmax_(cx a, int axis, const char *at);
+CX_API CX_USED cx cx_log_softmax_(cx a, int axis, const char *at);
+CX_API CX_USED cx cx_one_hot_(cx labels, int64_t n, cx_dtype t, const char *at);
+typedef struct cx_norm_opt {
+  size_t size_;
+  double eps;              /* 0: 1e-5 */
+} cx_norm_opt;
+/* Layer normalisation over the last axis.
+ *   x (..., n) float; gamma, beta (n) of x's dtype or cx_none().
+ *   cx_layer_norm(x, gamma, beta, .eps = 1e-12)
+ *   Returns (..., n), statistics in f32. CX_ESHAPE if gamma or beta is not (n).
+ * Ba, Kiros & Hinton 2016, arXiv:1607.06450, eq. 4. */
+#define cx_layer_norm(...) CX_ABC(cx_layer_norm_, cx_norm_opt, __VA_ARGS__, )
+typedef struct cx_attention_opt {
+  size_t size_;
+  cx mask;                 /* bool, true = attend; broadcast to (b, h, q, k) */
+  cx bias;                 /* added to the scores */
+  double scale;            /* 0: 1/sqrt(d) */
+  bool causal;
+  double dropout;          /* needs key */
+  cx key;
+} cx_attention_opt;
+/* cx_attention(q, k, v, .mask, ...): q (b, q, h, d), k and v (b, k, h, d) */
+#define cx_attention(...) CX_ABC(cx_attention_, cx_attention_opt, __VA_ARGS__, )
+#define CX_ABC(fn, T, a, b, c, ...) \
+  fn((a), (b), (c), CX_OPT(T, __VA_ARGS__), CX_AT)
+CX_API CX_USED cx cx_layer_norm_(cx x, cx gamma, cx beta, cx_norm_opt opt,
+                                const char *at);
+CX_API CX_USED cx cx_attention_(cx q, cx k, cx v, cx_attention_opt opt,
+                               const char *at);
+/* Mean over valid labels; logits (..., n), labels (...) integers, `ignore`
+ * marks those left out. */
+#define cx_cross_entropy(logits, labels, ignore) \
+  cx_cross_entropy_((logits), (labels), (ignore), CX_AT)
+CX_API CX_USED cx cx_cross_entropy_(cx logits, cx labels, int64_t ignore,
+                                    const char *at);
+/* key == cx_none(): no dropout (evaluation). */
+#define cx_dropout(x, rate, key) cx_dropout_((x), (rate), (key), CX_AT)
+CX_API CX_USED cx cx_dropout_(cx x, double rate, cx key, const char *at);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

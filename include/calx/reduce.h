@@ -1,0 +1,52 @@
+/* reduce.h - reductions. */
+#ifndef CALX_REDUCE_H
+#define CALX_REDUCE_H
+
+#include "calx/literal.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* -- 12. Reductions ---------------------------------------------------------
+ * cx_sum(x) over all axes, cx_sum(x, -1), cx_sum(x, CX_AXES(0, 2)),
+ * cx_sum(x, -1, .keepdims = true), cx_sum(x, CX_ALL_AXES, .where = m).
+ */
+typedef struct cx_reduce_opt {
+  size_t size_;
+  bool keepdims;
+  cx where;
+  double ddof;             /* var, std */
+  cx_dtype type;           /* of the result */
+} cx_reduce_opt;
+typedef enum cx_red {
+  CX_RED_SUM, CX_RED_MAX, CX_RED_MIN, CX_RED_MEAN, CX_RED_VAR,
+  CX_RED_STD, CX_RED_ANY, CX_RED_ALL, CX_RED_ARGMAX, CX_RED_ARGMIN,
+  CX_RED_LOGSUMEXP, CX_RED_NORM
+} cx_red;
+CX_API CX_USED cx cx_reduce_(cx_red kind, cx a, cx_dims axes, cx_reduce_opt opt,
+                            const char *at);
+#define CX_R(kind, ...) \
+  CX_CAT(CX_R_, CX_MANY(__VA_ARGS__))(kind, __VA_ARGS__, )
+#define CX_R_ONE(kind, a, ...) \
+  cx_reduce_(kind, CX_A(a), CX_ALL_AXES, CX_OPT(cx_reduce_opt, ), CX_AT)
+#define CX_R_MANY(kind, a, axes, ...)           \
+  cx_reduce_(kind, CX_A(a), CX_DIMS_ONE(axes),  \
+             CX_OPT(cx_reduce_opt, __VA_ARGS__), CX_AT)
+#define cx_sum(...) CX_R(CX_RED_SUM, __VA_ARGS__)
+#define cx_max(...) CX_R(CX_RED_MAX, __VA_ARGS__)
+#define cx_min(...) CX_R(CX_RED_MIN, __VA_ARGS__)
+#define cx_mean(...) CX_R(CX_RED_MEAN, __VA_ARGS__)
+#define cx_var(...) CX_R(CX_RED_VAR, __VA_ARGS__)
+#define cx_std(...) CX_R(CX_RED_STD, __VA_ARGS__)
+#define cx_any(...) CX_R(CX_RED_ANY, __VA_ARGS__)
+#define cx_all(...) CX_R(CX_RED_ALL, __VA_ARGS__)
+#define cx_argmax(...) CX_R(CX_RED_ARGMAX, __VA_ARGS__)
+#define cx_argmin(...) CX_R(CX_RED_ARGMIN, __VA_ARGS__)
+#define cx_logsumexp(...) CX_R(CX_RED_LOGSUMEXP, __VA_ARGS__)
+#define cx_norm(...) CX_R(CX_RED_NORM, __VA_ARGS__)
+
+#ifdef __cplusplus
+}
+#endif
+#endif

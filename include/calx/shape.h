@@ -1,0 +1,62 @@
+/* shape.h - reshaping, joining, padding. */
+#ifndef CALX_SHAPE_H
+#define CALX_SHAPE_H
+
+#include "calx/literal.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* -- 13. Shape --------------------------------------------------------------
+ * cx_reshape(x, b, -1, h), cx_reshape(x, cx_shape(y)),
+ * cx_transpose(x, 0, 2, 1).
+ */
+#define cx_reshape(a, ...) cx_reshape_((a), CX_DIMS(__VA_ARGS__), CX_AT)
+#define cx_transpose(a, ...) cx_transpose_((a), CX_DIMS(__VA_ARGS__), CX_AT)
+#define cx_t(a) cx_transpose_((a), CX_ALL_AXES, CX_AT) /* all axes reversed */
+#define cx_swap_axes(a, i, j) cx_swap_axes_((a), (i), (j), CX_AT)
+#define cx_broadcast_to(a, ...) \
+  cx_broadcast_to_(CX_A(a), CX_DIMS(__VA_ARGS__), CX_AT)
+#define cx_expand(a, ...) cx_expand_((a), CX_DIMS(__VA_ARGS__), CX_AT)
+#define cx_squeeze(a, ...) cx_squeeze_((a), CX_DIMS(__VA_ARGS__), CX_AT)
+#define cx_flip(a, ...) cx_flip_((a), CX_DIMS(__VA_ARGS__), CX_AT)
+#define cx_tile(a, ...) cx_tile_((a), CX_DIMS(__VA_ARGS__), CX_AT)
+/* cx_concat(axis, a, b, ...), cx_stack(axis, a, b, ...); with one tuple: its
+ * items. cx_split_axis(a, n, axis) -> tuple of n. */
+#define cx_concat(axis, ...) cx_concat_((axis), CX_AS(__VA_ARGS__), CX_AT)
+#define cx_stack(axis, ...) cx_stack_((axis), CX_AS(__VA_ARGS__), CX_AT)
+#define cx_split_axis(a, n, axis) cx_split_axis_((a), (n), (axis), CX_AT)
+/* cx_pad(a, value, (lo, hi), (lo, hi), ...): one pair per axis */
+#define cx_pad(a, value, ...)                                              \
+  cx_pad_((a), CX_A(value), CX_NARG(__VA_ARGS__),                          \
+          (const int64_t[][2]){ CX_MAP(CX_BRACES, __VA_ARGS__) }, CX_AT)
+#define CX_BRACES(p) { CX_ID p }
+#define CX_ID(...) __VA_ARGS__
+#define cx_unstack(a, axis) cx_unstack_((a), (axis), CX_AT) /* -> tuple */
+#define cx_roll(a, by, axis) cx_roll_((a), (by), (axis), CX_AT)
+#define cx_repeat(a, n, axis) cx_repeat_((a), (n), (axis), CX_AT)
+#define cx_tril(a, k) cx_tri_(true, (a), (k), CX_AT)
+#define cx_triu(a, k) cx_tri_(false, (a), (k), CX_AT)
+CX_API CX_USED cx cx_reshape_(cx a, cx_dims shape, const char *at);
+CX_API CX_USED cx cx_transpose_(cx a, cx_dims axes, const char *at);
+CX_API CX_USED cx cx_swap_axes_(cx a, int i, int j, const char *at);
+CX_API CX_USED cx cx_broadcast_to_(cx a, cx_dims shape, const char *at);
+CX_API CX_USED cx cx_expand_(cx a, cx_dims axes, const char *at);
+CX_API CX_USED cx cx_squeeze_(cx a, cx_dims axes, const char *at);
+CX_API CX_USED cx cx_flip_(cx a, cx_dims axes, const char *at);
+CX_API CX_USED cx cx_tile_(cx a, cx_dims reps, const char *at);
+CX_API CX_USED cx cx_concat_(int axis, int n, const cx *items, const char *at);
+CX_API CX_USED cx cx_stack_(int axis, int n, const cx *items, const char *at);
+CX_API CX_USED cx cx_split_axis_(cx a, int n, int axis, const char *at);
+CX_API CX_USED cx cx_pad_(cx a, cx value, int n, const int64_t (*pads)[2],
+                         const char *at);
+CX_API CX_USED cx cx_unstack_(cx a, int axis, const char *at);
+CX_API CX_USED cx cx_roll_(cx a, int64_t by, int axis, const char *at);
+CX_API CX_USED cx cx_repeat_(cx a, int64_t n, int axis, const char *at);
+CX_API CX_USED cx cx_tri_(bool lower, cx a, int k, const char *at);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

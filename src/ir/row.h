@@ -1,0 +1,160 @@
+/* row.h - a primitive is a row: all its mathematics in one place. */
+#ifndef CXI_ROW_H
+#define CXI_ROW_H
+
+#include "base/view.h"
+#include "ir/emit.h"
+
+/* -- infer: result types from operand types ---------------------------------- */
+
+typedef struct cxi_infer {
+  const void *params;
+  uint32_t n_in;
+  const cxi_type *in;
+  uint32_t n_out, cap_out;
+  cxi_type *out;              /* grows: cxi_infer_result; scratch memory */
+  cxi_error error;
+} cxi_infer;
+bool cxi_infer_result(cxi_infer *c, cxi_type type); /* true; 0 is an error */
+bool cxi_infer_fail(cxi_infer *c, cx_code code, const char *format, ...)
+    CX_PRINTF(3, 4);          /* false; the driver prefixes the primitive */
+
+/* -- transforms that rules of rows with sub-programs may ask for ------------- */
+
+typedef struct cxi_split cxi_split; /* two programs written side by side */
+
+typedef struct cxi_partial {
+  const cxi_program *known;   /* known ins -> known outs, residuals */
+  const cxi_program *unknown; /* unknown ins, residuals -> unknown outs */
+  uint32_t n_residuals;
+} cxi_partial;
+
+/* All return NULL or false after reporting to the current emitter. Programs
+ * are held (cxi_hold). Masks are arrays of bool, one per input or output;
+ * NULL for "none". */
+typedef struct cxi_transforms {
+  /* (ins, nonzero tangents) -> (outs, nonzero out tangents) */
+  const cxi_program *(*jvp)(const cxi_program *, const bool *nonzero_in,
+                            const bool *instantiate_out, bool linearizing,
+                            bool *nonzero_out);
+  bool (*partial_eval)(const cxi_program *, const bool *unknown_in,
+                       const bool *force_unknown_out, cxi_partial *out,
+                       bool *unknown_out);
+  /* (ins not linear, cotangents in mask, accumulators in mask) -> a cotangent
+   * for each linear in */
+  const cxi_program *(*transpose)(const cxi_program *, const bool *linear_in,
+                                  const bool *cotangent_out,
+                                  const bool *accumulator_in);
+  /* Batched at axis 0, in and out. */
+  const cxi_program *(*batch)(const cxi_program *, const bool *batched_in,
+                              int64_t size, const bool *force_out,
+                              bool *batched_out);
+  /* The same program with input i taken from place in[i] (NULL: all in
+   * order) and the outputs out[0..n_out-1] (NULL: all). */
+  const cxi_program *(*select)(const cxi_program *, const uint32_t *in,
+                               uint32_t n_out, const uint32_t *out);
+  /* Inside a partial_eval rule: which side emits; a known value's handle on
+   * the unknown side. */
+  void (*into_known)(cxi_split *);
+  void (*into_unknown)(cxi_split *);
+  cx (*residual)(cxi_split *, cx known);
+} cxi_transforms;
+
+/* -- rules -------------------------------------------------------------------- */
+
+typedef struct cxi_row cxi_row;
+typedef struct cxi_rule {
+  const cxi_transforms *transforms;
+  const cxi_row *row;
+  const void *params;
+  uint32_t n_in, n_out;
+  const cxi_type *in_types, *out_types;
+  bool linearizing;           /* jvp only: the tangents will be transposed */
+} cxi_rule;
+
+/* -- evaluate: the plain C reference ------------------------------------------ */
+
+typedef struct cxi_eval cxi_eval;
+struct cxi_eval {
+  const cxi_row *row;
+  const void *params;
+  uint32_t n_in, n_out;
+  /* Runs a sub-program. Inputs marked `give` are owned buffers that it may
+   * reuse or free; results are owned buffers, or inputs handed through. */
+  bool (*run)(cxi_eval *, const cxi_program *, const cxi_view *in,
+              const bool *give, cxi_view *out);
+  void (*release)(cxi_eval *, cxi_view *owned); /* frees an owned buffer */
+  cxi_error *error;
+};
+
+/* -- the row -------------------------------------------------------------------- */
+
+/* What a scheduler needs to know of a primitive. */
+typedef enum cxi_form {
+  CXI_FORM_ELEMENTWISE = 1,   /* each element from those at its place */
+  CXI_FORM_MOVE,              /* the same elements at other places */
+  CXI_FORM_INDEX,             /* places known only when running */
+  CXI_FORM_REDUCE,
+  CXI_FORM_PRODUCT,
+  CXI_FORM_SOURCE,            /* no array operands: iota, random */
+  CXI_FORM_CALL,              /* a body that may stand in its place */
+  CXI_FORM_CONTROL,           /* loops and branches */
+  CXI_FORM_NEVER              /* an error if it is left when lowering */
+} cxi_form;
+
+struct cxi_row {
+  cxi_prim prim;
+  cxi_form form;
+  const char *formula;        /* for the table in docs: "x + y" */
+
+  /* Result types, or an error text. */
+  bool (*infer)(cxi_infer *);
+
+  /* Tangents: dx[i] is none where there is none; sets dout[i], none before.
+   * The driver has emitted the primal equation, out[], unless jvp_emits. */
+  void (*jvp)(const cxi_rule *, const cx *in, const cx *dx, cx *out, cx *dout);
+  bool jvp_emits;
+
+  /* Cotangents: in[i] is none where the equation is linear in operand i.
+   * There acc[i] enters as the accumulator or none and leaves with this
+   * equation's contribution added (none: still nothing). ct[i] may be none. */
+  void (*transpose)(const cxi_rule *, const cx *in, const cx *ct, cx *acc);
+
+  /* axis[i] is operand i's batch axis or -1; sets out and out_axis (-1: the
+   * result does not depend on the batch). */
+  void (*batch)(const cxi_rule *, const cx *in, const int *axis, int64_t size,
+                cx *out, int *out_axis);
+
+  /* Only rows with sub-programs. known[i] or unknown[i] is given, the other
+   * none; sets one of known_out[i], unknown_out[i]. */
+  void (*partial_eval)(const cxi_rule *, cxi_split *, const cx *known,
+                       const cx *unknown, cx *known_out, cx *unknown_out);
+  /* Only rows with sub-programs: emits what is left when the results not in
+   * `used` are not wanted; sets out[i] of the used ones. */
+  void (*dce)(const cxi_rule *, const cx *in, const bool *used, cx *out);
+
+  /* Results are dense buffers to be filled; false with eval->error. */
+  bool (*evaluate)(cxi_eval *, const cxi_view *in, cxi_view *out);
+  int in_place;               /* operand + 1 whose buffer result 0 may take */
+
+  /* Floating-point operations; NULL: one per element of the result. */
+  double (*flops)(const cxi_rule *);
+
+  const char *no_jvp, *no_transpose, *no_batch; /* the reason for a NULL */
+
+  /* Program texts that drive the generated tests, ending with NULL, and the
+   * interval their floating inputs are drawn from (both 0: normal). */
+  const char *const *examples;
+  double lo, hi;
+};
+const cxi_row *cxi_row_of(cxi_prim prim);
+
+#define PRIMITIVE(n) extern const cxi_row cxi_row_##n;
+#define FIELD(n, kind, field)
+#define END(n)
+#include "ir/primitives.def"
+#undef PRIMITIVE
+#undef FIELD
+#undef END
+
+#endif

@@ -1,0 +1,105 @@
+/* lax.h - the operations that rules are written with.
+ *
+ * No promotion; broadcasting only of rank-0 operands in elementwise ops.
+ * Each emits one equation, unless it would be the identity, and passes poison
+ * on. The public operations (ops.h) are built on these. */
+#ifndef CXI_LAX_H
+#define CXI_LAX_H
+
+#include "ir/emit.h"
+
+/* -- elementwise ---------------------------------------------------------------- */
+cx cxi_unary(cxi_prim prim, cx x);            /* primitives without parameters */
+cx cxi_binary(cxi_prim prim, cx a, cx b);
+static inline cx cxi_neg(cx x) { return cxi_unary(CXI_PRIM_neg, x); }
+static inline cx cxi_add(cx a, cx b) { return cxi_binary(CXI_PRIM_add, a, b); }
+static inline cx cxi_sub(cx a, cx b) { return cxi_binary(CXI_PRIM_sub, a, b); }
+static inline cx cxi_mul(cx a, cx b) { return cxi_binary(CXI_PRIM_mul, a, b); }
+static inline cx cxi_div(cx a, cx b) { return cxi_binary(CXI_PRIM_div, a, b); }
+static inline cx cxi_max(cx a, cx b) { return cxi_binary(CXI_PRIM_max, a, b); }
+static inline cx cxi_min(cx a, cx b) { return cxi_binary(CXI_PRIM_min, a, b); }
+cx cxi_compare(cxi_prim prim, cx a, cx b);    /* eq ne lt le gt ge */
+cx cxi_select(cx which, cx if_false, cx if_true);
+cx cxi_select_n(cx which, uint32_t n, const cx *cases);
+cx cxi_clamp(cx lo, cx x, cx hi);
+cx cxi_integer_pow(cx x, int64_t y);
+cx cxi_round(cx x, bool away);
+cx cxi_convert(cx x, cx_dtype type);          /* x if it has the type */
+cx cxi_bitcast(cx x, cx_dtype type);
+/* Arithmetic with a number of x's dtype: x * 2 is cxi_scale(x, 2). */
+cx cxi_scale(cx x, double factor);
+cx cxi_offset(cx x, double term);
+cx cxi_number_like(cx x, double number);      /* rank 0, x's dtype */
+
+/* -- filled arrays --------------------------------------------------------------- */
+cx cxi_full(cxi_type type, double number);    /* a literal, broadcast */
+cx cxi_zeros(cxi_type type);                  /* any dtype, keys too */
+cx cxi_iota(cx_dtype type, cx_dims shape, int axis);
+
+/* -- shape ------------------------------------------------------------------------ */
+cx cxi_broadcast_in_dim(cx x, cx_dims shape, cx_dims map);
+cx cxi_broadcast_scalar(cx x, cx_dims shape); /* x of rank 0 */
+cx cxi_reshape(cx x, cx_dims shape);
+cx cxi_transpose(cx x, cx_dims permutation);
+cx cxi_squeeze(cx x, cx_dims axes);
+cx cxi_expand_dims(cx x, cx_dims axes);       /* axes of the result; a reshape */
+cx cxi_concatenate(int axis, uint32_t n, const cx *items);
+cx cxi_stack(int axis, uint32_t n, const cx *items);
+void cxi_unstack(cx x, int axis, cx *out);    /* one per index along axis */
+void cxi_split(cx x, int axis, cxi_ints sizes, cx *out);
+cx cxi_slice(cx x, cx_dims start, cx_dims limit, cx_dims strides);
+cx cxi_slice_axis(cx x, int axis, int64_t start, int64_t limit);
+cx cxi_pad(cx x, cx value, cx_dims low, cx_dims high, cx_dims interior);
+cx cxi_rev(cx x, cx_dims axes);
+/* The batch axis moved; a new axis of `size` inserted by repetition. */
+cx cxi_move_axis(cx x, int from, int to);
+cx cxi_insert_axis(cx x, int axis, int64_t size);
+
+/* -- index ------------------------------------------------------------------------- */
+cx cxi_dynamic_slice(cx x, const cx *starts, cx_dims sizes);
+cx cxi_dynamic_update_slice(cx x, cx update, const cx *starts);
+cx cxi_update_slice_add(cx x, cx update, const cx *starts);
+cx cxi_gather(cx x, cx indices, const cxi_gather_params *params);
+cx cxi_scatter(cx x, cx indices, cx updates, const cxi_scatter_params *params);
+cx cxi_scatter_add(cx x, cx indices, cx updates,
+                   const cxi_scatter_add_params *params);
+
+/* -- reduce; no axes: x -------------------------------------------------------------- */
+cx cxi_reduce(cxi_prim prim, cx x, cx_dims axes); /* reduce_* */
+static inline cx cxi_reduce_sum(cx x, cx_dims axes) {
+  return cxi_reduce(CXI_PRIM_reduce_sum, x, axes);
+}
+cx cxi_argmax(cx x, int axis, cx_dtype type);
+cx cxi_argmin(cx x, int axis, cx_dtype type);
+
+/* -- dot ----------------------------------------------------------------------------- */
+/* addend: of the result's type, or {0} */
+cx cxi_dot_general(cx a, cx b, cx addend, const cxi_dot_general_params *params);
+
+/* -- random -------------------------------------------------------------------------- */
+cx cxi_random_seed(cx seed);
+cx cxi_random_wrap(cx words);
+cx cxi_random_unwrap(cx keys);
+cx cxi_random_split(cx key, cx_dims shape);
+cx cxi_random_fold_in(cx keys, cx data);
+cx cxi_random_bits(cx keys, cx_dtype type, cx_dims shape);
+void cxi_threefry2x32(const cx in[4], cx out[2]);
+void cxi_iota_2x32(cx_dims shape, cx out[2]);
+
+/* -- call and control ------------------------------------------------------------------ */
+/* The body's outputs in out[0..body->n_out-1]. */
+bool cxi_call(const cxi_program *body, const cx *in, cx *out);
+bool cxi_scan(const cxi_scan_params *params, const cx *in, cx *out);
+bool cxi_while(const cxi_while_params *params, const cx *in, cx *out);
+bool cxi_cond(cxi_programs branches, cx index, const cx *operands, cx *out);
+void cxi_optimization_barrier(uint32_t n, const cx *in, cx *out);
+cx cxi_stop_gradient(cx x);
+
+/* -- for rules ---------------------------------------------------------------------------- */
+/* a + b where either may be none; none if both are. */
+cx cxi_sum_given(cx a, cx b);
+/* The cotangent of a rank-0 operand of an elementwise equation: ct summed to
+ * the operand's type. */
+cx cxi_unbroadcast(cx ct, cxi_type operand);
+
+#endif

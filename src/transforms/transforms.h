@@ -1,0 +1,65 @@
+/* transforms.h - program -> program, memoised.
+ *
+ * Each function returns programs that are held (cxi_hold): alive until the
+ * outermost walk of the thread ends; callers that keep one retain it. NULL
+ * or false: *error says why. Masks are arrays of bool; NULL is "none". */
+#ifndef CXI_TRANSFORMS_H
+#define CXI_TRANSFORMS_H
+
+#include "ir/builder.h"
+#include "ir/row.h"
+
+/* The table given to rules. */
+extern const cxi_transforms cxi_transforms_table;
+
+/* Forward mode: (ins, nonzero tangents) -> (outs, nonzero out tangents). */
+const cxi_program *cxi_jvp(const cxi_program *p, const bool *nonzero_in,
+                           const bool *instantiate_out, bool linearizing,
+                           bool *nonzero_out, cxi_error *error);
+
+/* known(primals) -> (outs, residuals); unknown(nonzero tangents, residuals)
+ * -> nonzero out tangents, linear in the tangents. */
+bool cxi_linearize(const cxi_program *p, const bool *nonzero_in,
+                   cxi_partial *out, bool *nonzero_out, cxi_error *error);
+
+/* known(known ins) -> (known outs, residuals); unknown(unknown ins,
+ * residuals) -> unknown outs. */
+bool cxi_partial_eval(const cxi_program *p, const bool *unknown_in,
+                      const bool *force_unknown_out, cxi_partial *out,
+                      bool *unknown_out, cxi_error *error);
+
+/* (ins not linear, cotangents in mask, accumulators in mask) -> a cotangent
+ * for each linear in, zeros where nothing reaches it. */
+const cxi_program *cxi_transpose_program(const cxi_program *p,
+                                         const bool *linear_in,
+                                         const bool *cotangent_out,
+                                         const bool *accumulator_in,
+                                         cxi_error *error);
+
+/* (ins, cotangents of the outs in mask) -> (outs, cotangents of ins in wrt).
+ * Integer outs have no cotangent. The base of grad, vjp, value_and_grad. */
+const cxi_program *cxi_vjp(const cxi_program *p, const bool *wrt,
+                           const bool *cotangent_out, cxi_error *error);
+
+/* Batched inputs carry the batch at axis 0, as do batched outputs. */
+const cxi_program *cxi_batch(const cxi_program *p, const bool *batched_in,
+                             int64_t size, const bool *force_out,
+                             bool *batched_out, cxi_error *error);
+
+/* Dead code, common subexpressions, forwarding; the same bits. */
+const cxi_program *cxi_simplify(const cxi_program *p, cxi_error *error);
+
+const cxi_program *cxi_select_program(const cxi_program *p, const uint32_t *in,
+                                      uint32_t n_out, const uint32_t *out,
+                                      cxi_error *error);
+
+/* How many times a transform ran on a program (not found in the memo), by
+ * name: "jvp", "linearize", "partial_eval", "transpose", "batch". */
+typedef struct cxi_memo_stats {
+  uint64_t hits, misses, entries;
+} cxi_memo_stats;
+cxi_memo_stats cxi_memos_now(const char *transform); /* NULL: all */
+void cxi_memos_clear(void);
+void cxi_memos_limit(size_t entries); /* beyond it the oldest go */
+
+#endif

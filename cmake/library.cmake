@@ -1,0 +1,58 @@
+# The library from src/, with the CPU kernels once per instruction set, and
+# the models.
+
+file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/*.c)
+file(GLOB kernels CONFIGURE_DEPENDS
+  ${PROJECT_SOURCE_DIR}/src/backends/cpu/kernels/*.c)
+if(kernels)
+  list(REMOVE_ITEM sources ${kernels})
+endif()
+
+add_library(calx ${sources})
+add_library(calx::calx ALIAS calx)
+target_include_directories(calx
+  PUBLIC $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include>
+         $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>
+  PRIVATE ${PROJECT_SOURCE_DIR}/src)
+target_compile_features(calx PUBLIC c_std_11)
+target_link_libraries(calx PRIVATE
+  PkgConfig::XXHASH PkgConfig::JANSSON PkgConfig::LIBZIP PkgConfig::UTF8PROC
+  Threads::Threads ${CMAKE_DL_LIBS} m)
+target_link_options(calx PRIVATE LINKER:--as-needed)
+set_target_properties(calx PROPERTIES
+  VERSION ${PROJECT_VERSION} SOVERSION ${PROJECT_VERSION_MAJOR})
+
+# One object library of all kernels for an instruction set. Within them
+# CXI_ISA is its name, which src/base/isa.h appends to their symbols.
+function(add_kernels isa)
+  if(NOT kernels)
+    return()
+  endif()
+  add_library(calx_kernels_${isa} OBJECT ${kernels})
+  target_include_directories(calx_kernels_${isa} PRIVATE
+    ${PROJECT_SOURCE_DIR}/include ${PROJECT_SOURCE_DIR}/src)
+  target_compile_definitions(calx_kernels_${isa} PRIVATE CXI_ISA=${isa})
+  target_compile_options(calx_kernels_${isa} PRIVATE
+    $<$<CONFIG:Release>:-O3> -fno-math-errno -fno-trapping-math ${ARGN})
+  target_sources(calx PRIVATE $<TARGET_OBJECTS:calx_kernels_${isa}>)
+endfunction()
+
+add_kernels(base)
+if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
+  target_compile_definitions(calx PRIVATE CXI_HAS_X86=1)
+  add_kernels(avx2 -mavx2 -mfma)
+  add_kernels(avx512 -mavx2 -mfma -mavx512f -mavx512bw -mavx512dq -mavx512vl
+    -mprefer-vector-width=512)
+endif()
+
+file(GLOB_RECURSE models CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/models/*.c)
+if(models)
+  add_library(calx_models STATIC ${models})
+  add_library(calx::models ALIAS calx_models)
+  set_target_properties(calx_models PROPERTIES EXPORT_NAME models)
+  target_include_directories(calx_models PUBLIC
+    $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/models>
+    $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}/calx-models>)
+  target_link_libraries(calx_models PUBLIC calx
+    PRIVATE PkgConfig::JANSSON PkgConfig::UTF8PROC m)
+endif()

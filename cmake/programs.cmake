@@ -1,0 +1,37 @@
+# The calx command, the examples and the benchmarks: users of the public API.
+
+set(public_libraries calx)
+if(TARGET calx_models)
+  list(APPEND public_libraries calx_models)
+endif()
+
+file(GLOB_RECURSE tool_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/tools/*.c)
+if(CALX_TOOLS AND tool_sources)
+  add_executable(calx_command ${tool_sources})
+  target_link_libraries(calx_command PRIVATE ${public_libraries} m)
+  set_target_properties(calx_command PROPERTIES OUTPUT_NAME calx
+    RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/bin)
+endif()
+
+# One program for each file of a folder; their targets are left in `out`.
+function(add_programs folder out)
+  file(GLOB files CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/${folder}/*.c)
+  set(targets "")
+  foreach(file IN LISTS files)
+    get_filename_component(name ${file} NAME_WE)
+    add_executable(${folder}_${name} ${file})
+    target_link_libraries(${folder}_${name} PRIVATE ${public_libraries} m)
+    set_target_properties(${folder}_${name} PROPERTIES OUTPUT_NAME ${name}
+      RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/bin/${folder})
+    list(APPEND targets ${folder}_${name})
+  endforeach()
+  set(${out} ${targets} PARENT_SCOPE)
+endfunction()
+
+set(example_programs "")
+if(CALX_EXAMPLES)
+  add_programs(examples example_programs)
+endif()
+if(CALX_BENCH)
+  add_programs(bench bench_programs)
+endif()

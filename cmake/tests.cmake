@@ -1,0 +1,37 @@
+# Tests: tests/*_test.c with cmocka, tests/*.sh, and every example. All run in
+# the root of the source tree, so that they find tests/data.
+
+# A test names the symbols inside the library, which only the static form
+# shows; a shared build tests the examples and the installed package.
+if(NOT BUILD_SHARED_LIBS)
+  pkg_check_modules(CMOCKA REQUIRED IMPORTED_TARGET cmocka)
+  file(GLOB support CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/tests/support/*.c)
+  file(GLOB tests CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/tests/*_test.c)
+  foreach(file IN LISTS tests)
+    get_filename_component(name ${file} NAME_WE)
+    add_executable(${name} ${file} ${support})
+    target_include_directories(${name} PRIVATE
+      ${PROJECT_SOURCE_DIR}/src ${PROJECT_SOURCE_DIR}/tests)
+    target_link_libraries(${name} PRIVATE ${public_libraries}
+      PkgConfig::CMOCKA PkgConfig::JANSSON PkgConfig::LIBZIP
+      Threads::Threads m)
+    set_target_properties(${name} PROPERTIES
+      RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/bin/tests)
+    add_test(NAME ${name} COMMAND ${name}
+      WORKING_DIRECTORY ${PROJECT_SOURCE_DIR})
+  endforeach()
+endif()
+
+foreach(program IN LISTS example_programs)
+  add_test(NAME ${program} COMMAND ${program}
+    WORKING_DIRECTORY ${PROJECT_SOURCE_DIR})
+endforeach()
+
+file(GLOB scripts CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/tests/*.sh)
+foreach(file IN LISTS scripts)
+  get_filename_component(name ${file} NAME_WE)
+  add_test(NAME ${name} COMMAND bash ${file} ${PROJECT_BINARY_DIR}
+    WORKING_DIRECTORY ${PROJECT_SOURCE_DIR})
+  set_tests_properties(${name} PROPERTIES SKIP_RETURN_CODE 77
+    ENVIRONMENT "CC=${CMAKE_C_COMPILER}")
+endforeach()

@@ -1,0 +1,71 @@
+/* ops.h - what the public operations share, and their form for one array.
+ *
+ * A public function enters (its source line becomes the site, unless a walk
+ * has set one), promotes and broadcasts its operands, emits through lax.h and
+ * leaves. Operations that map over trees are public in trace/, which splits
+ * the trees and calls the functions at the end of this page leaf by leaf. */
+#ifndef CXI_OPS_H
+#define CXI_OPS_H
+
+#include "calx/elementwise.h"
+#include "calx/inspect.h"
+#include "ops/lax.h"
+
+/* Sets the site to `at` if none is set; returns the one before. */
+cxi_name cxi_enter(const char *at);
+cx cxi_leave(cxi_name before, cx result);
+
+/* "f32[3,4]" of an array, for messages; lives as long as the expression. */
+typedef struct cxi_shown {
+  char text[104];
+} cxi_shown;
+cxi_shown cxi_shown_of(cx a);
+cxi_shown cxi_shown_dims(cx_dims dims);
+
+/* The operand as an array: false, with *out_poison set, if it is poison, none
+ * or not given; a weak number becomes an array of its default dtype. */
+bool cxi_operand(const char *op, cx *a, cx *out_poison);
+
+/* -- promotion (promote.c) --------------------------------------------------------- */
+cx_promote cxi_promotion_use(cx_promote rule); /* returns the one before */
+cx_promote cxi_promotion_now(void);
+/* The dtype both promote to under JAX's lattice. */
+cx_dtype cxi_promote_jax(cx_dtype a, cx_dtype b);
+/* Gives n operands one dtype: weak numbers take the arrays' dtype, arrays of
+ * different dtypes are an error under the strict rule. False after an error
+ * (or for poison), with *out_poison. */
+bool cxi_promote(const char *op, int n, cx *operands, cx *out_poison);
+/* A weak number as an array of `type`; other arrays as they are. */
+cx cxi_strong(const char *op, cx a, cx_dtype type);
+
+/* -- broadcasting ------------------------------------------------------------------- */
+/* NumPy's common shape; false after an error naming the operands. */
+bool cxi_broadcast_shape(const char *op, int n, const cx *operands,
+                         cx_dims *out, cx *out_poison);
+/* To the shape, aligned at the last axis. Rank 0 stays, for elementwise use. */
+cx cxi_spread(cx a, cx_dims shape);
+/* As cxi_spread, but rank 0 is broadcast too. */
+cx cxi_broadcast_to(cx a, cx_dims shape);
+bool cxi_broadcast(const char *op, int n, cx *operands, cx *out_poison);
+
+/* -- axes ----------------------------------------------------------------------------- */
+/* Counts negative axes from the end and checks range and repetition;
+ * CX_ALL_AXES gives all. False after an error. */
+bool cxi_axes(const char *op, cx a, cx_dims axes, cx_dims *out,
+              cx *out_poison);
+bool cxi_axis(const char *op, cx a, int *axis, cx *out_poison);
+
+/* -- one array each: the leaves of trees ------------------------------------------------ */
+cx cxi_op_unary(cx_op op, cx a);
+cx cxi_op_fold(cx_op op, int n, const cx *operands); /* left to right */
+cx cxi_op_where(cx condition, cx a, cx b);
+cx cxi_op_clip(cx a, cx lo, cx hi);
+cx cxi_op_cast(cx a, cx_dtype type);
+cx cxi_op_full_like(cx a, cx value);
+cx cxi_op_stop_gradient(cx a);
+cx cxi_op_checkpoint_name(cx a, const char *name);
+const char *cxi_op_name(cx_op op);           /* "add" */
+int cxi_op_arity(cx_op op);                  /* 1 or 2 */
+cx_op cxi_op_find(const char *name);         /* 0: unknown */
+
+#endif

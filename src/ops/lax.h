@@ -46,7 +46,7 @@ cx cxi_expand_dims(cx x, cx_dims axes);       /* axes of the result; a reshape *
 cx cxi_concatenate(int axis, uint32_t n, const cx *items);
 cx cxi_stack(int axis, uint32_t n, const cx *items);
 void cxi_unstack(cx x, int axis, cx *out);    /* one per index along axis */
-void cxi_split(cx x, int axis, cxi_ints sizes, cx *out);
+void cxi_split_axis(cx x, int axis, cxi_ints sizes, cx *out);
 cx cxi_slice(cx x, cx_dims start, cx_dims limit, cx_dims strides);
 cx cxi_slice_axis(cx x, int axis, int64_t start, int64_t limit);
 cx cxi_pad(cx x, cx value, cx_dims low, cx_dims high, cx_dims interior);

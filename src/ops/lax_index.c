@@ -1,0 +1,43 @@
+/* lax_index.c - slices at computed places, gather, scatter. */
+#include "ops/axes.h"
+#include "ops/lax.h"
+
+/* The primitives take (x, [update,] start of axis 0, start of axis 1, ...). */
+static cx emit_at(cxi_prim prim, const void *params, uint32_t n_arrays,
+                  const cx *arrays, const cx *starts) {
+  cx in[2 + CX_MAX_DIMS];
+  uint32_t n = 0;
+  for (uint32_t i = 0; i < n_arrays; i++) in[n++] = arrays[i];
+  for (int i = 0; i < cxi_rank_at(arrays[0]); i++) in[n++] = starts[i];
+  return cxi_emit1(prim, params, n, in);
+}
+
+cx cxi_dynamic_slice(cx x, const cx *starts, cx_dims sizes) {
+  const cxi_dynamic_slice_params p = { .sizes = sizes };
+  return emit_at(CXI_PRIM_dynamic_slice, &p, 1, &x, starts);
+}
+
+cx cxi_dynamic_update_slice(cx x, cx update, const cx *starts) {
+  const cxi_dynamic_update_slice_params p = { 0 };
+  return emit_at(CXI_PRIM_dynamic_update_slice, &p, 2, (cx[]){ x, update },
+                 starts);
+}
+
+cx cxi_update_slice_add(cx x, cx update, const cx *starts) {
+  const cxi_update_slice_add_params p = { 0 };
+  return emit_at(CXI_PRIM_update_slice_add, &p, 2, (cx[]){ x, update }, starts);
+}
+
+cx cxi_gather(cx x, cx indices, const cxi_gather_params *params) {
+  return cxi_emit1(CXI_PRIM_gather, params, 2, (cx[]){ x, indices });
+}
+
+cx cxi_scatter(cx x, cx indices, cx updates, const cxi_scatter_params *params) {
+  return cxi_emit1(CXI_PRIM_scatter, params, 3, (cx[]){ x, indices, updates });
+}
+
+cx cxi_scatter_add(cx x, cx indices, cx updates,
+                   const cxi_scatter_add_params *params) {
+  return cxi_emit1(CXI_PRIM_scatter_add, params, 3,
+                   (cx[]){ x, indices, updates });
+}

@@ -4,13 +4,17 @@
 /* What primitives without parameters are given. */
 static const cxi_neg_params no_params;
 
-cx cxi_unary(cxi_prim prim, cx x) { return cxi_emit1(prim, &no_params, 1, &x); }
+cx cxi_unary(cxi_prim prim, cx x) {
+  return cxi_emit1(prim, &no_params, 1, &x);
+}
 
 cx cxi_binary(cxi_prim prim, cx a, cx b) {
   return cxi_emit1(prim, &no_params, 2, (cx[]){ a, b });
 }
 
-cx cxi_compare(cxi_prim prim, cx a, cx b) { return cxi_binary(prim, a, b); }
+cx cxi_compare(cxi_prim prim, cx a, cx b) {
+  return cxi_binary(prim, a, b);
+}
 
 cx cxi_select(cx which, cx if_false, cx if_true) {
   return cxi_select_n(which, 2, (cx[]){ if_false, if_true });
@@ -66,7 +70,9 @@ cx cxi_number_like(cx x, double number) {
   return cxi_given(x) ? cxi_number(cxi_dtype_at(x), number) : x;
 }
 
-cx cxi_stop_gradient(cx x) { return cxi_unary(CXI_PRIM_stop_gradient, x); }
+cx cxi_stop_gradient(cx x) {
+  return cxi_unary(CXI_PRIM_stop_gradient, x);
+}
 
 cx cxi_sum_given(cx a, cx b) {
   if (cx_is_none(a)) return b;

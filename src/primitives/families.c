@@ -1,7 +1,6 @@
 /* families.c - the rules that many rows share. */
 #include "primitives/families.h"
-
-enum { TYPE_TEXT = 256 };     /* room for the longest type as text */
+#include "ops/axes.h"
 
 /* -- infer -------------------------------------------------------------------- */
 
@@ -12,24 +11,27 @@ bool cxi_infer_count(cxi_infer *c, uint32_t n) {
 }
 
 static const char *accepted(unsigned accept) {
-  switch (accept) {
-  case CXI_ACCEPT_FLOAT: return "a floating dtype";
-  case CXI_ACCEPT_INTEGER: return "an integer dtype";
-  case CXI_ACCEPT_BITS: return "a bool or integer dtype";
-  case CXI_ACCEPT_SIGNED: return "a signed or floating dtype";
-  case CXI_ACCEPT_NUMBER: return "an integer or floating dtype";
-  case CXI_ACCEPT_ORDERED: return "a bool, integer or floating dtype";
-  default: return "another dtype";
-  }
+  static const struct {
+    unsigned accept;
+    const char *text;
+  } words[] = {
+    { CXI_ACCEPT_FLOAT, "a floating dtype" },
+    { CXI_ACCEPT_INTEGER, "an integer dtype" },
+    { CXI_ACCEPT_BITS, "a bool or integer dtype" },
+    { CXI_ACCEPT_SIGNED, "a signed or floating dtype" },
+    { CXI_ACCEPT_NUMBER, "an integer or floating dtype" },
+    { CXI_ACCEPT_ORDERED, "a bool, integer or floating dtype" },
+  };
+  for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+    if (words[i].accept == accept) return words[i].text;
+  return "another dtype";
 }
 
 bool cxi_infer_kind(cxi_infer *c, uint32_t operand, unsigned accept) {
-  const cx_aval *type = cxi_type_aval(c->in[operand]);
-  if (accept >> cxi_dtype_kind(type->type) & 1) return true;
-  char text[TYPE_TEXT];
-  cxi_aval_print(text, sizeof text, type);
+  cx_dtype type = cxi_type_dtype(c->in[operand]);
+  if (accept >> cxi_dtype_kind(type) & 1) return true;
   return cxi_infer_fail(c, CX_EDTYPE, "needs %s, got %s", accepted(accept),
-                        text);
+                        cxi_show_type(c->in[operand]).s);
 }
 
 bool cxi_infer_one_dtype(cxi_infer *c, uint32_t first, uint32_t n) {
@@ -45,18 +47,15 @@ bool cxi_infer_one_dtype(cxi_infer *c, uint32_t first, uint32_t n) {
 }
 
 bool cxi_infer_shape(cxi_infer *c, cx_dims *out) {
-  const cx_aval *shaped = NULL;
+  cxi_type shaped = 0;
   for (uint32_t i = 0; i < c->n_in; i++) {
-    const cx_aval *type = cxi_type_aval(c->in[i]);
-    if (type->shape.n == 0) continue;
-    if (!shaped) shaped = type;
-    if (cxi_dims_equal(&shaped->shape, &type->shape)) continue;
-    char a[TYPE_TEXT], b[TYPE_TEXT];
-    cxi_aval_print(a, sizeof a, shaped);
-    cxi_aval_print(b, sizeof b, type);
-    return cxi_infer_fail(c, CX_ESHAPE, "operands are %s and %s", a, b);
+    if (cxi_type_rank(c->in[i]) == 0) continue;
+    if (!shaped) shaped = c->in[i];
+    if (!cxi_dims_equal(cxi_type_shape(shaped), cxi_type_shape(c->in[i])))
+      return cxi_infer_fail(c, CX_ESHAPE, "operands are %s and %s",
+                            cxi_show_type(shaped).s, cxi_show_type(c->in[i]).s);
   }
-  *out = shaped ? shaped->shape : (cx_dims){ 0 };
+  *out = shaped ? *cxi_type_shape(shaped) : (cx_dims){ 0 };
   return true;
 }
 
@@ -184,14 +183,14 @@ void cxi_batch_elementwise(const cxi_rule *r, const cx *in, const int *axis,
       out[i] = cxi_fail(CX_EMEMORY, "no memory for a batched equation");
     return;
   }
-  cx_dims shape = { 0 };      /* of the equation without the batch */
+  cx_dims shape = { 0 }; /* of the equation without the batch */
   for (uint32_t i = 0; i < r->n_in; i++)
     if (rank_without_batch(in[i], axis[i]) > 0) {
       shape = cxi_shape_at(in[i]);
       if (axis[i] >= 0) shape = cxi_dims_without(shape, axis[i]);
     }
   int to = common_axis(r, in, axis, shape.n);
-  cx_dims batched = cxi_dims_with(shape, to, size);
+  cx_dims batched = cxi_dims_insert(shape, to, size);
 
   /* A scalar stays one unless it became a vector over the batch. */
   for (uint32_t i = 0; i < r->n_in; i++) {
@@ -199,8 +198,8 @@ void cxi_batch_elementwise(const cxi_rule *r, const cx *in, const int *axis,
     if (axis[i] < 0)
       operands[i] = scalar ? in[i] : cxi_insert_axis(in[i], to, size);
     else if (scalar && shape.n > 0)
-      operands[i] = cxi_broadcast_in_dim(in[i], batched,
-                                         cxi_dims_range(to, to + 1));
+      operands[i] =
+          cxi_broadcast_in_dim(in[i], batched, cxi_dims_range(to, to + 1));
     else
       operands[i] = cxi_move_axis(in[i], axis[i], to);
   }

@@ -23,7 +23,7 @@ enum {
 };
 
 /* Pieces; each returns false with an error set. */
-bool cxi_infer_count(cxi_infer *c, uint32_t n);        /* exactly n operands */
+bool cxi_infer_count(cxi_infer *c, uint32_t n); /* exactly n operands */
 bool cxi_infer_kind(cxi_infer *c, uint32_t operand, unsigned accept);
 /* Operands first..first+n-1 have one dtype. */
 bool cxi_infer_one_dtype(cxi_infer *c, uint32_t first, uint32_t n);

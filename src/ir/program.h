@@ -96,6 +96,10 @@ void cxi_params_each_program(cxi_prim prim, const void *params,
 /* A deep copy in the arena; programs are not retained. NULL without memory. */
 void *cxi_params_copy(cxi_prim prim, const void *params, cxi_arena *arena);
 bool cxi_params_equal(cxi_prim prim, const void *a, const void *b);
+/* Whether each field holds a value of its kind: lists of 0 to 8 integers,
+ * known dtypes and modes, no holes in a list of programs. What a field means
+ * is for infer to check. */
+bool cxi_params_valid(cxi_prim prim, const void *params, cxi_error *error);
 
 /* -- Programs --------------------------------------------------------------- */
 
@@ -161,9 +165,10 @@ const cxi_program *cxi_program_intern(cxi_program *p);
 const cxi_program *cxi_program_retain(const cxi_program *p);
 void cxi_program_release(const cxi_program *p); /* NULL: nothing */
 
-/* Keeps a reference for the caller until the outermost walk of this thread
- * ends, and returns p: what transforms hand to rules is held this way.
- * cxi_hold_enter and cxi_hold_leave stand around each walk. */
+/* Takes a reference of its own until the outermost walk of this thread ends,
+ * and returns p: what transforms hand to rules is held this way. NULL for
+ * NULL, and without memory. cxi_hold_enter and cxi_hold_leave stand around
+ * each walk. */
 const cxi_program *cxi_hold(const cxi_program *p);
 void cxi_hold_enter(void);
 void cxi_hold_leave(void);

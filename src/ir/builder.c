@@ -9,9 +9,11 @@
 #include "ir/finish.h"
 #include "ir/row.h"
 
-enum { FEW = 16 };            /* operands whose types need no scratch memory */
+enum { FEW = 16 }; /* operands whose types need no scratch memory */
 
-static cxi_builder *builder_of(cxi_emitter *e) { return (cxi_builder *)e; }
+static cxi_builder *builder_of(cxi_emitter *e) {
+  return (cxi_builder *)e;
+}
 
 /* -- errors --------------------------------------------------------------------- */
 
@@ -66,8 +68,7 @@ const cxi_builder_value *cxi_builder_value_of(const cxi_builder *b, cx a) {
 }
 
 static cx append_value(cxi_builder *b, cxi_builder_value value) {
-  if (!have_room(&b->values, b->n_values, &b->cap_values, 1,
-                 sizeof *b->values))
+  if (!have_room(&b->values, b->n_values, &b->cap_values, 1, sizeof *b->values))
     return out_of_memory(b);
   b->values[b->n_values++] = value;
   return (cx){ b->n_values, b->serial };
@@ -142,8 +143,7 @@ static cx append_operands(cxi_builder *b, cxi_prim prim, uint32_t n,
 }
 
 /* The result types, in c; false if reported. */
-static bool infer(cxi_builder *b, cxi_prim prim, uint32_t n_out,
-                  cxi_infer *c) {
+static bool infer(cxi_builder *b, cxi_prim prim, uint32_t n_out, cxi_infer *c) {
   const cxi_row *row = cxi_row_of(prim);
   bool ok = cxi_params_valid(prim, c->params, &c->error) && row->infer(c);
   if (!ok && c->error.code == CX_OK)
@@ -199,8 +199,8 @@ static bool emit(cxi_emitter *e, cxi_prim prim, const void *params,
   cxi_mark mark = cxi_scratch_mark();
   cxi_type few_in[FEW], few_out[FEW];
   cxi_type *types = n_in <= FEW ? few_in : cxi_scratch(n_in * sizeof *types);
-  cx poison = types ? append_operands(b, prim, n_in, in, types)
-                    : out_of_memory(b);
+  cx poison =
+      types ? append_operands(b, prim, n_in, in, types) : out_of_memory(b);
   bool ok = false;
   if (!cxi_is_poison(poison)) {
     cxi_infer c; /* field by field: the text of the error is long */

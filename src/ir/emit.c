@@ -14,7 +14,9 @@ cxi_emitter *cxi_emitter_use(cxi_emitter *emitter) {
   return before;
 }
 
-cxi_emitter *cxi_emitter_now(void) { return current; }
+cxi_emitter *cxi_emitter_now(void) {
+  return current;
+}
 
 uint32_t cxi_serial_next(void) {
   static uint32_t last;
@@ -28,7 +30,9 @@ cxi_name cxi_site_use(cxi_name site) {
   return before;
 }
 
-cxi_name cxi_site_now(void) { return current_site; }
+cxi_name cxi_site_now(void) {
+  return current_site;
+}
 
 cxi_name cxi_scope_use(cxi_name scope) {
   cxi_name before = current_scope;
@@ -36,18 +40,26 @@ cxi_name cxi_scope_use(cxi_name scope) {
   return before;
 }
 
-cxi_name cxi_scope_now(void) { return current_scope; }
+cxi_name cxi_scope_now(void) {
+  return current_scope;
+}
 
 /* -- handles ------------------------------------------------------------------ */
 
 /* What an operation returns where nothing can keep the error. */
 static const cx unreported = { 0, 1 };
 
-cx cx_none(void) { return (cx){ UINT32_MAX, 0 }; }
+cx cx_none(void) {
+  return (cx){ UINT32_MAX, 0 };
+}
 
-bool cx_is_none(cx a) { return a.index == UINT32_MAX; }
+bool cx_is_none(cx a) {
+  return a.index == UINT32_MAX;
+}
 
-bool cxi_given(cx a) { return a.index != 0 && a.index != UINT32_MAX; }
+bool cxi_given(cx a) {
+  return a.index != 0 && a.index != UINT32_MAX;
+}
 
 cxi_type cxi_type_at(cx a) {
   cxi_info info;
@@ -55,11 +67,17 @@ cxi_type cxi_type_at(cx a) {
   return info.type;
 }
 
-cx_dims cxi_shape_at(cx a) { return *cxi_type_shape(cxi_type_at(a)); }
+cx_dims cxi_shape_at(cx a) {
+  return *cxi_type_shape(cxi_type_at(a));
+}
 
-cx_dtype cxi_dtype_at(cx a) { return cxi_type_dtype(cxi_type_at(a)); }
+cx_dtype cxi_dtype_at(cx a) {
+  return cxi_type_dtype(cxi_type_at(a));
+}
 
-int cxi_rank_at(cx a) { return cxi_type_rank(cxi_type_at(a)); }
+int cxi_rank_at(cx a) {
+  return cxi_type_rank(cxi_type_at(a));
+}
 
 cx cxi_fail(cx_code code, const char *format, ...) {
   if (!current) return unreported;
@@ -99,7 +117,8 @@ cx cxi_literal_bits(cx_dtype dtype, uint64_t bits) {
 
 bool cxi_emit(cxi_prim prim, const void *params, uint32_t n_in, const cx *in,
               uint32_t n_out, cx *out) {
-  if (current) return current->emit(current, prim, params, n_in, in, n_out, out);
+  if (current)
+    return current->emit(current, prim, params, n_in, in, n_out, out);
   for (uint32_t i = 0; i < n_out; i++) out[i] = unreported;
   return false;
 }
@@ -115,8 +134,7 @@ static void enter_values(const cxi_program *p, const cx *in, cx *value) {
   if (p->n_in) memcpy(value, in, p->n_in * sizeof *in);
   for (uint32_t i = 0; i < p->n_literals; i++) {
     cxi_type type = p->values[p->n_in + i].type;
-    value[p->n_in + i] =
-        cxi_literal_bits(cxi_type_dtype(type), p->literals[i]);
+    value[p->n_in + i] = cxi_literal_bits(cxi_type_dtype(type), p->literals[i]);
   }
 }
 

@@ -8,11 +8,11 @@
 
 typedef struct finish {
   cxi_builder *b;
-  uint32_t *order, n_order;   /* equations of the builder */
-  uint32_t *number;           /* of each value of the builder, plus 1 */
+  uint32_t *order, n_order; /* equations of the builder */
+  uint32_t *number;         /* of each value of the builder, plus 1 */
   uint32_t n_in, n_literals;
-  uint32_t *literals;         /* values of the builder, distinct */
-  uint32_t *slots, mask;      /* their hash table: place in literals, plus 1 */
+  uint32_t *literals;    /* values of the builder, distinct */
+  uint32_t *slots, mask; /* their hash table: place in literals, plus 1 */
   uint32_t n_operands, n_results;
 } finish;
 
@@ -21,7 +21,9 @@ typedef struct frame {
   uint32_t equation, next;
 } frame;
 
-static void *array(size_t n, size_t size) { return cxi_scratch((n + 1) * size); }
+static void *array(size_t n, size_t size) {
+  return cxi_scratch((n + 1) * size);
+}
 
 /* -- order -------------------------------------------------------------------- */
 

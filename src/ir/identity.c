@@ -52,43 +52,47 @@ static void add_program(cxi_bytes *b, const cxi_program *p) {
 
 static void add_field(cxi_bytes *b, cxi_field_kind kind, const void *at) {
   switch (kind) {
-    case CXI_FIELD_int:
-    case CXI_FIELD_real: cxi_bytes_add(b, at, sizeof(int64_t)); break;
-    case CXI_FIELD_bool:
-      cxi_bytes_add_u32(b, *(const cxi_field_bool *)at);
-      break;
-    case CXI_FIELD_dims: add_dims(b, at); break;
-    case CXI_FIELD_dtype:
-      cxi_bytes_add_u32(b, *(const cxi_field_dtype *)at);
-      break;
-    case CXI_FIELD_mode:
-      cxi_bytes_add_u32(b, *(const cxi_field_mode *)at);
-      break;
-    case CXI_FIELD_name:
-      cxi_bytes_add_text(b, cxi_name_text(*(const cxi_field_name *)at));
-      break;
-    case CXI_FIELD_program:
-      add_program(b, *(const cxi_field_program *)at);
-      break;
-    case CXI_FIELD_ints: {
-      const cxi_ints *list = at;
-      cxi_bytes_add_u32(b, list->n);
-      if (list->n) cxi_bytes_add(b, list->d, list->n * sizeof list->d[0]);
-      break;
-    }
-    case CXI_FIELD_names: {
-      const cxi_names *list = at;
-      cxi_bytes_add_u32(b, list->n);
-      for (uint32_t i = 0; i < list->n; i++)
-        cxi_bytes_add_text(b, cxi_name_text(list->d[i]));
-      break;
-    }
-    case CXI_FIELD_programs: {
-      const cxi_programs *list = at;
-      cxi_bytes_add_u32(b, list->n);
-      for (uint32_t i = 0; i < list->n; i++) add_program(b, list->d[i]);
-      break;
-    }
+  case CXI_FIELD_int:
+  case CXI_FIELD_real:
+    cxi_bytes_add(b, at, sizeof(int64_t));
+    break;
+  case CXI_FIELD_bool:
+    cxi_bytes_add_u32(b, *(const cxi_field_bool *)at);
+    break;
+  case CXI_FIELD_dims:
+    add_dims(b, at);
+    break;
+  case CXI_FIELD_dtype:
+    cxi_bytes_add_u32(b, *(const cxi_field_dtype *)at);
+    break;
+  case CXI_FIELD_mode:
+    cxi_bytes_add_u32(b, *(const cxi_field_mode *)at);
+    break;
+  case CXI_FIELD_name:
+    cxi_bytes_add_text(b, cxi_name_text(*(const cxi_field_name *)at));
+    break;
+  case CXI_FIELD_program:
+    add_program(b, *(const cxi_field_program *)at);
+    break;
+  case CXI_FIELD_ints: {
+    const cxi_ints *list = at;
+    cxi_bytes_add_u32(b, list->n);
+    if (list->n) cxi_bytes_add(b, list->d, list->n * sizeof list->d[0]);
+    break;
+  }
+  case CXI_FIELD_names: {
+    const cxi_names *list = at;
+    cxi_bytes_add_u32(b, list->n);
+    for (uint32_t i = 0; i < list->n; i++)
+      cxi_bytes_add_text(b, cxi_name_text(list->d[i]));
+    break;
+  }
+  case CXI_FIELD_programs: {
+    const cxi_programs *list = at;
+    cxi_bytes_add_u32(b, list->n);
+    for (uint32_t i = 0; i < list->n; i++) add_program(b, list->d[i]);
+    break;
+  }
   }
 }
 
@@ -119,8 +123,7 @@ static void add_structure(cxi_bytes *b, const cxi_program *p) {
     cxi_bytes_add_u64(b, p->literals[i]);
   for (uint32_t i = 0; i < p->n_equations; i++)
     add_equation(b, p, &p->equations[i]);
-  for (uint32_t i = 0; i < p->n_out; i++)
-    cxi_bytes_add_u32(b, p->outputs[i]);
+  for (uint32_t i = 0; i < p->n_out; i++) cxi_bytes_add_u32(b, p->outputs[i]);
 }
 
 static void add_identity(const cxi_program *sub, void *bytes) {

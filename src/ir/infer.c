@@ -7,8 +7,9 @@
 
 bool cxi_infer_result(cxi_infer *c, cxi_type type) {
   if (!type)
-    return cxi_infer_fail(c, CX_ESHAPE, "the result's shape is not valid or "
-                                        "too large");
+    return cxi_infer_fail(c, CX_ESHAPE,
+                          "the result's shape is not valid or "
+                          "too large");
   if (c->n_out == c->cap_out) {
     uint32_t cap = c->cap_out * 2 + 8;
     cxi_type *out = cxi_scratch(cap * sizeof *out);

@@ -164,7 +164,9 @@ const cxi_program *cxi_hold(const cxi_program *p) {
   return p;
 }
 
-void cxi_hold_enter(void) { held.depth++; }
+void cxi_hold_enter(void) {
+  held.depth++;
+}
 
 void cxi_hold_leave(void) {
   if (--held.depth > 0) return;

@@ -8,7 +8,10 @@
 #define PRIMITIVE(n) static const cxi_field n##_fields[] = {
 #define FIELD(n, kind, field) \
   { #field, CXI_FIELD_##kind, offsetof(cxi_##n##_params, field) },
-#define END(n) { NULL, (cxi_field_kind)0, 0 } };
+#define END(n)                   \
+  { NULL, (cxi_field_kind)0, 0 } \
+  }                              \
+  ;
 #include "ir/primitives.def"
 #undef PRIMITIVE
 #undef FIELD
@@ -102,28 +105,34 @@ static bool items_equal(const void *a, const void *b, uint32_t n, size_t size) {
 /* Numbers compare by bits, so that a NaN equals itself and -0 is not 0. */
 static bool field_equal(cxi_field_kind kind, const void *a, const void *b) {
   switch (kind) {
-    case CXI_FIELD_int: return memcmp(a, b, sizeof(cxi_field_int)) == 0;
-    case CXI_FIELD_bool:
-      return *(const cxi_field_bool *)a == *(const cxi_field_bool *)b;
-    case CXI_FIELD_real: return memcmp(a, b, sizeof(cxi_field_real)) == 0;
-    case CXI_FIELD_dims: return cxi_dims_equal(a, b);
-    case CXI_FIELD_dtype: return memcmp(a, b, sizeof(cxi_field_dtype)) == 0;
-    case CXI_FIELD_name: return memcmp(a, b, sizeof(cxi_field_name)) == 0;
-    case CXI_FIELD_mode: return memcmp(a, b, sizeof(cxi_field_mode)) == 0;
-    case CXI_FIELD_program:
-      return memcmp(a, b, sizeof(cxi_field_program)) == 0;
-    case CXI_FIELD_ints: {
-      const cxi_ints *x = a, *y = b;
-      return x->n == y->n && items_equal(x->d, y->d, x->n, sizeof x->d[0]);
-    }
-    case CXI_FIELD_names: {
-      const cxi_names *x = a, *y = b;
-      return x->n == y->n && items_equal(x->d, y->d, x->n, sizeof x->d[0]);
-    }
-    case CXI_FIELD_programs: {
-      const cxi_programs *x = a, *y = b;
-      return x->n == y->n && items_equal(x->d, y->d, x->n, sizeof x->d[0]);
-    }
+  case CXI_FIELD_int:
+    return memcmp(a, b, sizeof(cxi_field_int)) == 0;
+  case CXI_FIELD_bool:
+    return *(const cxi_field_bool *)a == *(const cxi_field_bool *)b;
+  case CXI_FIELD_real:
+    return memcmp(a, b, sizeof(cxi_field_real)) == 0;
+  case CXI_FIELD_dims:
+    return cxi_dims_equal(a, b);
+  case CXI_FIELD_dtype:
+    return memcmp(a, b, sizeof(cxi_field_dtype)) == 0;
+  case CXI_FIELD_name:
+    return memcmp(a, b, sizeof(cxi_field_name)) == 0;
+  case CXI_FIELD_mode:
+    return memcmp(a, b, sizeof(cxi_field_mode)) == 0;
+  case CXI_FIELD_program:
+    return memcmp(a, b, sizeof(cxi_field_program)) == 0;
+  case CXI_FIELD_ints: {
+    const cxi_ints *x = a, *y = b;
+    return x->n == y->n && items_equal(x->d, y->d, x->n, sizeof x->d[0]);
+  }
+  case CXI_FIELD_names: {
+    const cxi_names *x = a, *y = b;
+    return x->n == y->n && items_equal(x->d, y->d, x->n, sizeof x->d[0]);
+  }
+  case CXI_FIELD_programs: {
+    const cxi_programs *x = a, *y = b;
+    return x->n == y->n && items_equal(x->d, y->d, x->n, sizeof x->d[0]);
+  }
   }
   return false;
 }
@@ -150,8 +159,9 @@ bool cxi_params_valid(cxi_prim prim, const void *params, cxi_error *error) {
   for (const cxi_field *x = cxi_schema_of(prim)->fields; x->name; x++) {
     const void *at = cxi_field_at(params, x);
     if (x->kind == CXI_FIELD_dims && !dims_valid(at))
-      return cxi_error_set(error, CX_ESHAPE, "%s is not a list of 0 to %d items",
-                           x->name, CX_MAX_DIMS);
+      return cxi_error_set(error, CX_ESHAPE,
+                           "%s is not a list of 0 to %d items", x->name,
+                           CX_MAX_DIMS);
     if (x->kind == CXI_FIELD_dtype &&
         !cxi_dtype_valid((int)*(const cxi_field_dtype *)at))
       return cxi_error_set(error, CX_EDTYPE, "%s is not a dtype", x->name);

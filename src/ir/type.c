@@ -18,10 +18,9 @@ enum {
 };
 
 /* Types of rank 0 have their dtype's number, so that they cost nothing. */
-static cx_aval first_chunk[CHUNK] = {
-  [0] = { .type = CX_F32 },
+static cx_aval first_chunk[CHUNK] = { [0] = { .type = CX_F32 },
 #define SCALAR(NAME, text, storage, kind) [CX_##NAME] = { .type = CX_##NAME },
-  CXI_DTYPES(SCALAR)
+                                      CXI_DTYPES(SCALAR)
 #undef SCALAR
 };
 static cx_aval *chunks[MAX_CHUNKS] = { first_chunk };
@@ -29,12 +28,12 @@ static cx_aval *chunks[MAX_CHUNKS] = { first_chunk };
 /* Open addressing; a slot holds an id, 0 is free. */
 typedef struct table {
   uint32_t mask;
-  struct table *smaller;      /* the one before: kept for its readers */
+  struct table *smaller; /* the one before: kept for its readers */
   uint32_t slots[];
 } table;
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static table *current;        /* published with release */
+static table *current;                  /* published with release */
 static uint32_t n_types = CXI_N_DTYPES; /* under the lock */
 
 const cx_aval *cxi_type_aval(cxi_type type) {

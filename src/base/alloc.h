@@ -12,6 +12,8 @@ void *cxi_alloc(size_t bytes);
 void *cxi_alloc_zeroed(size_t count, size_t size);
 void *cxi_resize(void *memory, size_t bytes);
 void cxi_free(void *memory);
+/* At an address divisible by 64, for elements; freed by cxi_free too. */
+void *cxi_alloc_aligned(size_t bytes);
 char *cxi_copy_string(const char *text); /* NULL if it cannot */
 
 /* Room for `need` items of `size` bytes in the array at *items, which holds

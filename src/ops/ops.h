@@ -9,6 +9,7 @@
 
 #include "calx/elementwise.h"
 #include "calx/inspect.h"
+#include "calx/tree.h"
 #include "ops/lax.h"
 
 /* Sets the site to `at` if none is set; returns the one before. */
@@ -48,12 +49,21 @@ cx cxi_spread(cx a, cx_dims shape);
 cx cxi_broadcast_to(cx a, cx_dims shape);
 bool cxi_broadcast(const char *op, int n, cx *operands, cx *out_poison);
 
+/* -- trees: trace/ makes and splits them ---------------------------------------------- */
+/* A tuple, dict or none (functions of calx/tree.h apply). */
+bool cxi_is_tree(cx a);
+
+/* Below (above) the k-th diagonal of the last two axes; zeros elsewhere. */
+cx cxi_triangle(bool lower, cx a, int64_t k);
+
 /* -- axes ----------------------------------------------------------------------------- */
 /* Counts negative axes from the end and checks range and repetition;
  * CX_ALL_AXES gives all. False after an error. */
-bool cxi_axes(const char *op, cx a, cx_dims axes, cx_dims *out,
-              cx *out_poison);
+bool cxi_axes(const char *op, cx a, cx_dims axes, cx_dims *out, cx *out_poison);
 bool cxi_axis(const char *op, cx a, int *axis, cx *out_poison);
+
+cx cxi_pick(cx a, cx labels); /* a[..., label] */
+cx cxi_einsum(const char *spec, int n, const cx *operands);
 
 /* -- one array each: the leaves of trees ------------------------------------------------ */
 cx cxi_op_unary(cx_op op, cx a);
@@ -64,8 +74,11 @@ cx cxi_op_cast(cx a, cx_dtype type);
 cx cxi_op_full_like(cx a, cx value);
 cx cxi_op_stop_gradient(cx a);
 cx cxi_op_checkpoint_name(cx a, const char *name);
-const char *cxi_op_name(cx_op op);           /* "add" */
-int cxi_op_arity(cx_op op);                  /* 1 or 2 */
-cx_op cxi_op_find(const char *name);         /* 0: unknown */
+/* Composites of activations (nn.c); x floating. */
+cx cxi_gelu(cx x);
+cx cxi_gelu_tanh(cx x);
+const char *cxi_op_name(cx_op op);   /* "add" */
+int cxi_op_arity(cx_op op);          /* 1 or 2 */
+cx_op cxi_op_find(const char *name); /* 0: unknown */
 
 #endif

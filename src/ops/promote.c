@@ -13,7 +13,9 @@ cx_promote cxi_promotion_use(cx_promote rule) {
   promotion = rule;
   return before;
 }
-cx_promote cxi_promotion_now(void) { return promotion; }
+cx_promote cxi_promotion_now(void) {
+  return promotion;
+}
 
 cxi_name cxi_enter(const char *at) {
   cxi_name before = cxi_site_now();
@@ -28,8 +30,10 @@ cx cxi_leave(cxi_name before, cx result) {
 cxi_shown cxi_shown_of(cx a) {
   cxi_shown shown;
   cxi_type type = cxi_type_at(a);
-  if (type) cxi_aval_print(shown.text, sizeof shown.text, cxi_type_aval(type));
-  else snprintf(shown.text, sizeof shown.text, "nothing");
+  if (type)
+    cxi_aval_print(shown.text, sizeof shown.text, cxi_type_aval(type));
+  else
+    snprintf(shown.text, sizeof shown.text, "nothing");
   return shown;
 }
 cxi_shown cxi_shown_dims(cx_dims dims) {
@@ -51,8 +55,10 @@ static bool is_weak(cx a) {
 /* The kinds in the order in which numbers rise: bool, integer, float. */
 static int rank_of_kind(cx_dtype type) {
   cxi_kind kind = cxi_dtype_kind(type);
-  return kind == CXI_BOOLEAN ? 0 : kind == CXI_FLOAT ? 2
-         : kind == CXI_RANDOM_KEY                    ? 3 : 1;
+  return kind == CXI_BOOLEAN      ? 0
+         : kind == CXI_FLOAT      ? 2
+         : kind == CXI_RANDOM_KEY ? 3
+                                  : 1;
 }
 /* Weak numbers are kept as bool, i64, u64 or f64 (literal.h's four makers). */
 static bool fits(cx_dtype from, uint64_t bits, cx_dtype to) {
@@ -85,10 +91,11 @@ cx cxi_strong(const char *op, cx a, cx_dtype type) {
   cx_dtype from = cxi_type_dtype(info.type);
   bool zero_or_one = rank_of_kind(from) == 1 && info.bits <= 1;
   if (type == CX_BOOL && zero_or_one) return cxi_integer(type, info.bits == 1);
-  if (rank_of_kind(from) > rank_of_kind(type) || type == CX_KEY
-      || !fits(from, info.bits, type))
+  if (rank_of_kind(from) > rank_of_kind(type) || type == CX_KEY ||
+      !fits(from, info.bits, type))
     return report_misfit(op, info, type);
-  if (rank_of_kind(from) == 2) return cxi_number(type, number_of(from, info.bits));
+  if (rank_of_kind(from) == 2)
+    return cxi_number(type, number_of(from, info.bits));
   if (rank_of_kind(type) == 2 && cxi_dtype_kind(from) == CXI_UNSIGNED)
     return cxi_number(type, (double)info.bits);
   int64_t whole;
@@ -139,8 +146,8 @@ cx_dtype cxi_promote_jax(cx_dtype a, cx_dtype b) {
   return u == 1 ? CX_I16 : u == 2 ? CX_I32 : u == 4 ? CX_I64 : CX_F32;
 }
 static bool report_mixture(const char *op, cx a, cx b, cx *out_poison) {
-  const char *want = cxi_dtype_name(
-      cxi_promote_jax(cxi_dtype_at(a), cxi_dtype_at(b)));
+  const char *want =
+      cxi_dtype_name(cxi_promote_jax(cxi_dtype_at(a), cxi_dtype_at(b)));
   *out_poison = cxi_fail(
       CX_EDTYPE, "%s: dtypes differ: %s and %s (write cx_cast(..., CX_%c%s))",
       op, cxi_shown_of(a).text, cxi_shown_of(b).text,
@@ -169,9 +176,10 @@ bool cxi_promote(const char *op, int n, cx *operands, cx *out_poison) {
     if (!type) first = i;
     type = t;
   }
-  if (!type) type = weak_type;
-  else if (promotion == CX_PROMOTE_JAX && weak_type
-           && rank_of_kind(weak_type) > rank_of_kind(type))
+  if (!type)
+    type = weak_type;
+  else if (promotion == CX_PROMOTE_JAX && weak_type &&
+           rank_of_kind(weak_type) > rank_of_kind(type))
     type = weak_type;
   for (int i = 0; i < n; i++) {
     operands[i] = is_weak(operands[i]) ? cxi_strong(op, operands[i], type)
@@ -219,7 +227,8 @@ cx cxi_spread(cx a, cx_dims shape) {
 bool cxi_broadcast(const char *op, int n, cx *operands, cx *out_poison) {
   cx_dims shape;
   if (!cxi_broadcast_shape(op, n, operands, &shape, out_poison)) return false;
-  for (int i = 0; i < n; i++) operands[i] = cxi_broadcast_to(operands[i], shape);
+  for (int i = 0; i < n; i++)
+    operands[i] = cxi_broadcast_to(operands[i], shape);
   return true;
 }
 
@@ -242,14 +251,13 @@ bool cxi_axes(const char *op, cx a, cx_dims axes, cx_dims *out,
     return true;
   }
   if (axes.n < 0 || axes.n > CX_MAX_DIMS) {
-    *out_poison =
-        cxi_fail(CX_EINDEX, "%s: more than %d axes", op, CX_MAX_DIMS);
+    *out_poison = cxi_fail(CX_EINDEX, "%s: more than %d axes", op, CX_MAX_DIMS);
     return false;
   }
   *out = (cx_dims){ .n = 0 };
   for (int i = 0; i < axes.n; i++) {
-    int axis = axes.d[i] > INT_MAX || axes.d[i] < INT_MIN ? INT_MAX
-                                                          : (int)axes.d[i];
+    int axis =
+        axes.d[i] > INT_MAX || axes.d[i] < INT_MIN ? INT_MAX : (int)axes.d[i];
     if (!cxi_axis(op, a, &axis, out_poison)) return false;
     if (cxi_dims_has(out, axis)) {
       *out_poison = cxi_fail(CX_EINDEX, "%s: axis %d twice for %s", op, axis,

@@ -1,0 +1,281 @@
+/* random.c - keys and draws, bit for bit those of JAX.
+ *
+ * Threefry-2x32 with 20 rounds (Salmon et al. 2011, "Parallel random numbers:
+ * as easy as 1, 2, 3") in JAX's partitionable form. */
+#include "calx/random.h"
+
+#include <float.h>
+#include <math.h>
+
+#include "calx/tree.h"
+#include "ops/ops.h"
+
+static bool is_nothing(cx key) {
+  return cx_is_none(key) || cxi_is_poison(key);
+}
+static bool key_operand(const char *op, cx *key, cx *out_poison) {
+  if (!cxi_operand(op, key, out_poison)) return false;
+  if (cxi_dtype_at(*key) == CX_KEY) return true;
+  *out_poison = cxi_fail(CX_EDTYPE, "%s: needs a random key, got %s", op,
+                         cxi_shown_of(*key).text);
+  return false;
+}
+static bool one_key(const char *op, cx *key, cx *out_poison) {
+  if (!key_operand(op, key, out_poison)) return false;
+  if (cxi_rank_at(*key) == 0) return true;
+  *out_poison =
+      cxi_fail(CX_ESHAPE, "%s: needs one key, got %s (vmap over keys)", op,
+               cxi_shown_of(*key).text);
+  return false;
+}
+static bool check_shape(const char *op, cx_dims shape, cx *out_poison) {
+  if (cxi_dims_valid(&shape) && cxi_dims_count(&shape) >= 0) return true;
+  *out_poison = cxi_fail(CX_ESHAPE, "%s: no such shape: %s", op,
+                         cxi_shown_dims(shape).text);
+  return false;
+}
+static bool check_float(const char *op, cx_dtype t, cx *out_poison) {
+  if (cxi_dtype_valid(t) && cxi_dtype_is_float(t)) return true;
+  *out_poison = cxi_fail(CX_EDTYPE, "%s: needs a floating dtype, got %s", op,
+                         cxi_dtype_name(t));
+  return false;
+}
+
+/* -- keys -------------------------------------------------------------------------------- */
+
+cx cx_key(uint64_t seed) {
+  cx number = seed >> 32 ? cxi_literal_bits(CX_U64, seed)
+                         : cxi_integer(CX_U32, (int64_t)seed);
+  return cxi_random_seed(number);
+}
+cx cx_fold_in_(cx key, cx data, const char *at) {
+  cxi_name before = cxi_enter(at);
+  cx poison;
+  if (is_nothing(key)) return cxi_leave(before, key);
+  if (!key_operand("fold", &key, &poison)) return cxi_leave(before, poison);
+  if (!cxi_operand("fold", &data, &poison)) return cxi_leave(before, poison);
+  cxi_kind kind = cxi_dtype_kind(cxi_dtype_at(data));
+  if (kind != CXI_SIGNED && kind != CXI_UNSIGNED)
+    return cxi_leave(before, cxi_fail(CX_EDTYPE,
+                                      "fold: data must be integers, "
+                                      "got %s",
+                                      cxi_shown_of(data).text));
+  data = cxi_broadcast_to(cxi_convert(data, CX_U32), cxi_shape_at(key));
+  return cxi_leave(before, cxi_random_fold_in(key, data));
+}
+cx cx_split_n(cx key, int64_t n) {
+  cx poison;
+  if (is_nothing(key)) return key;
+  cx_dims shape = { .n = 1, .d = { n } };
+  if (!one_key("split", &key, &poison) || !check_shape("split", shape, &poison))
+    return poison;
+  return cxi_random_split(key, shape);
+}
+void cx_split_(cx key, cx **out_keys, const char *at) {
+  cxi_name before = cxi_enter(at);
+  int64_t n = 0;
+  while (out_keys[n]) n++;
+  cx keys = cx_split_n(key, n);
+  bool given = cxi_given(keys);
+  for (int64_t i = 0; i < n; i++)
+    *out_keys[i] = given ? cxi_squeeze(cxi_slice_axis(keys, 0, i, i + 1),
+                                       (cx_dims){ .n = 1, .d = { 0 } })
+                         : keys;
+  cxi_site_use(before);
+}
+cx cx_split_like(cx key, cx tree) {
+  int n = cx_leaf_count(tree);
+  cx keys = cx_split_n(key, n);
+  cxi_mark mark = cxi_scratch_mark();
+  cx *leaves = cxi_scratch((size_t)(n + 1) * sizeof *leaves), result = keys;
+  if (!leaves)
+    result = cxi_fail(CX_EMEMORY, "split_like: out of memory");
+  else if (!cxi_is_poison(keys)) {
+    for (int i = 0; i < n; i++)
+      leaves[i] = cx_is_none(keys)
+                      ? keys
+                      : cxi_squeeze(cxi_slice_axis(keys, 0, i, i + 1),
+                                    (cx_dims){ .n = 1, .d = { 0 } });
+    result = cx_unflatten(tree, n, leaves);
+  }
+  cxi_scratch_reset(mark);
+  return result;
+}
+
+/* -- bits and uniform numbers --------------------------------------------------------------- */
+
+cx cx_bits_(cx key, cx_dtype t, cx_dims shape, const char *at) {
+  cxi_name before = cxi_enter(at);
+  cx poison;
+  if (!one_key("bits", &key, &poison) || !check_shape("bits", shape, &poison))
+    return cxi_leave(before, poison);
+  if (!cxi_dtype_valid(t) || cxi_dtype_kind(t) != CXI_UNSIGNED)
+    return cxi_leave(before, cxi_fail(CX_EDTYPE,
+                                      "bits: needs an unsigned dtype, "
+                                      "got %s",
+                                      cxi_dtype_name(t)));
+  return cxi_leave(before, cxi_random_bits(key, t, shape));
+}
+
+/* The layout of a floating dtype: as many random bits as its fraction has
+ * become a number in [1, 2). */
+typedef struct layout {
+  cx_dtype bits;
+  int width, fraction;
+  uint64_t one;
+} layout;
+static layout layout_of(cx_dtype t) {
+  return t == CX_F64    ? (layout){ CX_U64, 64, 52, 0x3ff0000000000000u }
+         : t == CX_F32  ? (layout){ CX_U32, 32, 23, 0x3f800000u }
+         : t == CX_BF16 ? (layout){ CX_U16, 16, 7, 0x3f80u }
+                        : (layout){ CX_U16, 16, 10, 0x3c00u };
+}
+/* Uniform in [lo, hi), both of dtype t. */
+static cx uniform(cx key, cx_dtype t, cx_dims shape, cx lo, cx hi) {
+  layout l = layout_of(t);
+  cx bits = cxi_random_bits(key, l.bits, shape);
+  bits = cxi_binary(CXI_PRIM_shift_right_logical, bits,
+                    cxi_integer(l.bits, l.width - l.fraction));
+  bits = cxi_binary(CXI_PRIM_or, bits, cxi_literal_bits(l.bits, l.one));
+  cx unit = cxi_offset(cxi_bitcast(bits, t), -1);
+  cx scaled = cxi_add(cxi_mul(unit, cxi_sub(hi, lo)), lo);
+  return cxi_max(lo, scaled);
+}
+static cx uniform_between(cx key, cx_dtype t, cx_dims shape, double lo,
+                          double hi) {
+  return uniform(key, t, shape, cxi_number(t, lo), cxi_number(t, hi));
+}
+static bool draw(const char *op, cx *key, cx_dtype t, cx_dims shape,
+                 cx *out_poison) {
+  return one_key(op, key, out_poison) && check_float(op, t, out_poison) &&
+         check_shape(op, shape, out_poison);
+}
+cx cx_uniform_(cx key, cx_dtype t, cx_dims shape, const char *at) {
+  cxi_name before = cxi_enter(at);
+  cx poison;
+  if (!draw("uniform", &key, t, shape, &poison))
+    return cxi_leave(before, poison);
+  return cxi_leave(before, uniform_between(key, t, shape, 0, 1));
+}
+/* The number of dtype t just above -1. */
+static double above_minus_one(cx_dtype t) {
+  return t == CX_F64   ? nextafter(-1, 0)
+         : t == CX_F32 ? (double)nextafterf(-1, 0)
+                       : -1 + ldexp(1, -1 - layout_of(t).fraction);
+}
+cx cx_normal_(cx key, cx_dtype t, cx_dims shape, const char *at) {
+  cxi_name before = cxi_enter(at);
+  cx poison;
+  if (!draw("normal", &key, t, shape, &poison))
+    return cxi_leave(before, poison);
+  cx u = uniform_between(key, t, shape, above_minus_one(t), 1);
+  cx z = cxi_unary(CXI_PRIM_erf_inv, u);
+  return cxi_leave(before, cxi_mul(cxi_number(t, M_SQRT2), z));
+}
+cx cx_truncated_normal_(cx key, double lo, double hi, cx_dtype t, cx_dims shape,
+                        const char *at) {
+  cxi_name before = cxi_enter(at);
+  cx poison;
+  if (!draw("truncated_normal", &key, t, shape, &poison))
+    return cxi_leave(before, poison);
+  float a = erff((float)(lo / M_SQRT2)), b = erff((float)(hi / M_SQRT2));
+  if (!(lo < hi) || (t != CX_F64 && !(a < b)) ||
+      !(erf(lo / M_SQRT2) < erf(hi / M_SQRT2)))
+    return cxi_leave(before,
+                     cxi_fail(CX_EUSER,
+                              "truncated_normal: [%g, %g] holds no mass "
+                              "that %s resolves",
+                              lo, hi, cxi_dtype_name(t)));
+  cx root = cxi_number(t, M_SQRT2);
+  cx from = cxi_unary(CXI_PRIM_erf, cxi_div(cxi_number(t, lo), root));
+  cx to = cxi_unary(CXI_PRIM_erf, cxi_div(cxi_number(t, hi), root));
+  cx z = cxi_unary(CXI_PRIM_erf_inv, uniform(key, t, shape, from, to));
+  double inner_lo = t == CX_F64 ? nextafter(lo, INFINITY)
+                                : (double)nextafterf((float)lo, INFINITY);
+  double inner_hi = t == CX_F64 ? nextafter(hi, -INFINITY)
+                                : (double)nextafterf((float)hi, -INFINITY);
+  return cxi_leave(before, cxi_clamp(cxi_number(t, inner_lo), cxi_mul(root, z),
+                                     cxi_number(t, inner_hi)));
+}
+
+/* -- others ------------------------------------------------------------------------------------- */
+
+cx cx_bernoulli_(cx key, cx p, cx_dims shape, const char *at) {
+  cxi_name before = cxi_enter(at);
+  cx poison;
+  if (!one_key("bernoulli", &key, &poison) ||
+      !check_shape("bernoulli", shape, &poison) ||
+      !cxi_operand("bernoulli", &p, &poison))
+    return cxi_leave(before, poison);
+  cx_dtype t = cxi_dtype_at(p);
+  if (!cxi_dtype_is_float(t)) p = cxi_convert(p, t = CX_F32);
+  cx u = uniform_between(key, t, shape, 0, 1);
+  cx two[2] = { u, p };
+  cx_dims both;
+  if (!cxi_broadcast_shape("bernoulli", 2, two, &both, &poison))
+    return cxi_leave(before, poison);
+  return cxi_leave(before, cxi_compare(CXI_PRIM_lt, u, cxi_spread(p, shape)));
+}
+/* i32 in [lo, hi): two words modulo the span, the first times 2^32 modulo it. */
+cx cx_randint_(cx key, cx lo, cx hi, cx_dims shape, const char *at) {
+  cxi_name before = cxi_enter(at);
+  cx poison;
+  lo = cxi_strong("randint", lo, CX_I32),
+  hi = cxi_strong("randint", hi, CX_I32);
+  if (!one_key("randint", &key, &poison) ||
+      !check_shape("randint", shape, &poison) ||
+      !cxi_operand("randint", &lo, &poison) ||
+      !cxi_operand("randint", &hi, &poison))
+    return cxi_leave(before, poison);
+  if (cxi_dtype_at(lo) != CX_I32 || cxi_dtype_at(hi) != CX_I32)
+    return cxi_leave(before,
+                     cxi_fail(CX_EDTYPE,
+                              "randint: bounds must be i32, "
+                              "got %s and %s",
+                              cxi_shown_of(lo).text, cxi_shown_of(hi).text));
+  cx k[2];
+  cx_split_(key, (cx *[]){ &k[0], &k[1], NULL }, at);
+  lo = cxi_spread(lo, shape), hi = cxi_spread(hi, shape);
+  cx span = cxi_convert(cxi_sub(hi, lo), CX_U32);
+  span = cxi_select(cxi_compare(CXI_PRIM_le, hi, lo), span,
+                    cxi_integer(CX_U32, 1));
+  cx factor = cxi_binary(CXI_PRIM_rem, cxi_integer(CX_U32, 1 << 16), span);
+  factor = cxi_binary(CXI_PRIM_rem, cxi_mul(factor, factor), span);
+  cx high =
+      cxi_binary(CXI_PRIM_rem, cxi_random_bits(k[0], CX_U32, shape), span);
+  cx low = cxi_binary(CXI_PRIM_rem, cxi_random_bits(k[1], CX_U32, shape), span);
+  cx offset =
+      cxi_binary(CXI_PRIM_rem, cxi_add(cxi_mul(high, factor), low), span);
+  return cxi_leave(before, cxi_add(lo, cxi_convert(offset, CX_I32)));
+}
+/* -log(-log(u)), u uniform in [the least normal number, 1) */
+static cx gumbel(cx key, cx_dtype t, cx_dims shape) {
+  double tiny = t == CX_F64 ? DBL_MIN : t == CX_F16 ? ldexp(1, -14) : FLT_MIN;
+  cx u = uniform_between(key, t, shape, tiny, 1);
+  cx inner = cxi_neg(cxi_unary(CXI_PRIM_log, u));
+  return cxi_neg(cxi_unary(CXI_PRIM_log, inner));
+}
+cx cx_gumbel_(cx key, cx_dtype t, cx_dims shape, const char *at) {
+  cxi_name before = cxi_enter(at);
+  cx poison;
+  if (!draw("gumbel", &key, t, shape, &poison))
+    return cxi_leave(before, poison);
+  return cxi_leave(before, gumbel(key, t, shape));
+}
+/* The class with the largest logit + gumbel noise, over the last axis. */
+cx cx_categorical_(cx key, cx logits, const char *at) {
+  cxi_name before = cxi_enter(at);
+  cx poison;
+  if (!one_key("categorical", &key, &poison) ||
+      !cxi_operand("categorical", &logits, &poison))
+    return cxi_leave(before, poison);
+  cx_dims shape = cxi_shape_at(logits);
+  cx_dtype t = cxi_dtype_at(logits);
+  if (!cxi_dtype_is_float(t) || shape.n == 0 || shape.d[shape.n - 1] == 0)
+    return cxi_leave(before, cxi_fail(CX_ESHAPE,
+                                      "categorical: needs floating "
+                                      "logits (..., n), got %s",
+                                      cxi_shown_of(logits).text));
+  cx noisy = cxi_add(gumbel(key, t, shape), logits);
+  return cxi_leave(before, cxi_argmax(noisy, shape.n - 1, CX_I32));
+}

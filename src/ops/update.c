@@ -1,0 +1,230 @@
+/* update.c - new arrays with some elements changed: x.at[...].set(v). */
+#include "calx/index.h"
+
+#include "ops/subscript.h"
+
+static const char *const names[] = {
+  [CX_AT_SET] = "at_set", [CX_AT_ADD] = "at_add", [CX_AT_MUL] = "at_mul",
+  [CX_AT_MIN] = "at_min", [CX_AT_MAX] = "at_max",
+};
+
+static cx combine(cx_at_kind kind, cx old, cx value) {
+  switch (kind) {
+  case CX_AT_ADD:
+    return cxi_add(old, value);
+  case CX_AT_MUL:
+    return cxi_mul(old, value);
+  case CX_AT_MIN:
+    return cxi_min(old, value);
+  case CX_AT_MAX:
+    return cxi_max(old, value);
+  default:
+    return value;
+  }
+}
+/* value broadcast to `shape`. */
+static bool fit(const char *op, cx *value, cx_dims shape, cx *out_poison) {
+  cx_dims own = cxi_shape_at(*value);
+  while (own.n > shape.n && own.d[0] == 1) own = cxi_dims_without(own, 0);
+  bool ok = own.n <= shape.n;
+  for (int k = 1; ok && k <= own.n; k++)
+    ok = own.d[own.n - k] == 1 || own.d[own.n - k] == shape.d[shape.n - k];
+  if (ok) {
+    *value = cxi_broadcast_to(cxi_reshape(*value, own), shape);
+    return true;
+  }
+  *out_poison = cxi_fail(CX_ESHAPE, "%s: the value %s does not fit %s", op,
+                         cxi_shown_of(*value).text, cxi_shown_dims(shape).text);
+  return false;
+}
+
+/* -- a mask -------------------------------------------------------------------------------- */
+
+static cx update_masked(cx_at_kind kind, cx a, cx mask, cx value) {
+  cx_dims s = cxi_shape_at(a), m = cxi_shape_at(mask);
+  bool ok = m.n <= s.n;
+  for (int i = 0; ok && i < m.n; i++) ok = m.d[i] == s.d[i];
+  if (!ok || cxi_rank_at(value) != 0)
+    return cxi_fail(CX_ESHAPE,
+                    "%s: a mask needs the leading axes of %s and a "
+                    "number to set, got %s and %s",
+                    names[kind], cxi_shown_of(a).text, cxi_shown_of(mask).text,
+                    cxi_shown_of(value).text);
+  mask = cxi_broadcast_in_dim(mask, s, cxi_dims_range(0, m.n));
+  cx changed = combine(kind, a, cxi_broadcast_scalar(value, s));
+  return cxi_select(mask, a, changed);
+}
+
+/* -- index arrays ---------------------------------------------------------------------------- */
+
+static cx scatter_arrays(cx_at_kind kind, const cxi_subscript *s, cx a,
+                         cx value, cx_at_opt opt) {
+  cx_mode mode =
+      opt.mode == CX_CLIP || opt.mode == CX_IN_BOUNDS ? opt.mode : CX_DROP;
+  cxi_scatter_params p = { .window = cxi_subscript_window(s),
+                           .mode = mode,
+                           .sorted = opt.sorted,
+                           .unique = opt.unique };
+  for (int i = 0; i < s->n_arrays; i++)
+    p.inserted = cxi_dims_append(p.inserted, s->axis[i]);
+  p.start_map = p.inserted;
+  cx indices = cxi_subscript_indices(s);
+  if (kind == CX_AT_ADD) {
+    cxi_scatter_add_params q = { .window = p.window,
+                                 .inserted = p.inserted,
+                                 .start_map = p.start_map,
+                                 .mode = mode,
+                                 .sorted = opt.sorted,
+                                 .unique = opt.unique };
+    return cxi_scatter_add(a, indices, value, &q);
+  }
+  if (kind != CX_AT_SET) {
+    if (!opt.unique && cxi_dims_count(&s->shape) > 1)
+      return cxi_fail(CX_ENORULE,
+                      "%s: with an index array it needs .unique = "
+                      "true (equal indices would meet)",
+                      names[kind]);
+    cxi_subscript arrays = *s;
+    arrays.whole = true, arrays.dropped.n = arrays.added.n = 0;
+    value = combine(kind, cxi_subscript_read(&arrays, a, CX_FILL), value);
+  }
+  return cxi_scatter(a, indices, value, &p);
+}
+
+/* -- slices ------------------------------------------------------------------------------------- */
+
+/* The region with the operand's rank: dropped axes back, added ones gone. */
+static cx to_region(const cxi_subscript *s, cx x) {
+  return cxi_reshape(x, s->count);
+}
+static bool unit_steps(const cxi_subscript *s) {
+  for (int i = 0; i < s->step.n; i++)
+    if (s->step.d[i] != 1 && s->count.d[i] > 1) return false;
+  return true;
+}
+/* The region between the elements it leaves alone: `fill` there. */
+static cx spread_out(const cxi_subscript *s, cx region, cx fill,
+                     cx_dims shape) {
+  cx_dims low = s->start, high = s->start, interior = s->start,
+          down = { .n = 0 };
+  for (int i = 0; i < s->start.n; i++) {
+    int64_t n = s->count.d[i], step = s->step.d[i];
+    int64_t stride = step < 0 ? -step : step;
+    if (n <= 1) stride = 1;
+    if (step < 0 && n > 1) down = cxi_dims_append(down, i);
+    low.d[i] =
+        step < 0 && n > 1 ? s->start.d[i] + (n - 1) * step : s->start.d[i];
+    interior.d[i] = stride - 1;
+    high.d[i] = shape.d[i] - low.d[i] - (n ? (n - 1) * stride + 1 : 0);
+  }
+  if (down.n) region = cxi_rev(region, down);
+  return cxi_pad(region, fill, low, high, interior);
+}
+static cx write_region(const cxi_subscript *s, cx a, cx region) {
+  cx_dims shape = cxi_shape_at(a);
+  if (s->whole) return cxi_reshape(region, shape);
+  region = to_region(s, region);
+  if (unit_steps(s)) {
+    cx starts[CX_MAX_DIMS];
+    for (int i = 0; i < s->start.n; i++)
+      starts[i] = cxi_integer(CX_I32, s->start.d[i]);
+    return cxi_dynamic_update_slice(a, region, starts);
+  }
+  cx ones = cxi_full(cxi_type_make(CX_BOOL, s->count), 1);
+  cx mask = spread_out(s, ones, cxi_integer(CX_BOOL, 0), shape);
+  cx placed =
+      spread_out(s, region, cxi_zeros(cxi_type_scalar(cxi_dtype_at(a))), shape);
+  return cxi_select(mask, a, placed);
+}
+static cx add_to_region(const cxi_subscript *s, cx a, cx value) {
+  cx starts[CX_MAX_DIMS];
+  for (int i = 0; i < s->start.n; i++)
+    starts[i] = cxi_integer(CX_I32, s->start.d[i]);
+  return cxi_update_slice_add(a, to_region(s, value), starts);
+}
+
+static bool is_mask(int n, const cx_ix *index) {
+  return n == 1 && index[0].kind == CX_IX_ARRAY &&
+         cxi_dtype_at(index[0].array) == CX_BOOL;
+}
+static cx update(cx_at_kind kind, cx a, int n, const cx_ix *index, cx value,
+                 cx_at_opt opt) {
+  const char *op = names[kind];
+  cx two[2] = { a, value }, poison;
+  if (!cxi_operand(op, &two[0], &poison)) return poison;
+  if (!cxi_promote(op, 2, two, &poison)) return poison;
+  a = two[0], value = two[1];
+  if (is_mask(n, index)) return update_masked(kind, a, index[0].array, value);
+  cxi_subscript s;
+  if (!cxi_subscript_of(op, a, n, index, &s, &poison) ||
+      !fit(op, &value, s.result, &poison))
+    return poison;
+  if (s.n_arrays) {
+    cx region = cxi_subscript_basic(&s, a);
+    return write_region(&s, a, scatter_arrays(kind, &s, region, value, opt));
+  }
+  if (kind == CX_AT_ADD && unit_steps(&s) && !s.whole)
+    return add_to_region(&s, a, value);
+  if (kind != CX_AT_SET)
+    value = combine(kind, cxi_subscript_basic(&s, a), value);
+  return write_region(&s, a, value);
+}
+cx cx_update_(cx_at_kind kind, cx a, int n, const cx_ix *index, cx value,
+              cx_at_opt opt, const char *at) {
+  cxi_name before = cxi_enter(at);
+  if ((int)kind < 0 || kind > CX_AT_MAX)
+    return cxi_leave(before,
+                     cxi_fail(CX_EUSER, "no update has number %d", (int)kind));
+  return cxi_leave(before, update(kind, a, n, index, value, opt));
+}
+
+/* -- lax's forms ---------------------------------------------------------------------------------- */
+
+cx cx_dynamic_update_(cx a, cx value, cx start, int axis, const char *at) {
+  cxi_name before = cxi_enter(at);
+  cx two[2] = { a, value }, poison, starts[CX_MAX_DIMS];
+  if (!cxi_operand("dynamic_update", &start, &poison) ||
+      !cxi_promote("dynamic_update", 2, two, &poison) ||
+      !cxi_axis("dynamic_update", two[0], &axis, &poison))
+    return cxi_leave(before, poison);
+  cx_dims shape = cxi_shape_at(two[0]);
+  start = cxi_index_from_end(start, shape.d[axis]);
+  for (int i = 0; i < shape.n; i++)
+    starts[i] = i == axis ? start : cxi_integer(cxi_dtype_at(start), 0);
+  return cxi_leave(before, cxi_dynamic_update_slice(two[0], two[1], starts));
+}
+cx cx_scatter_general(cx_at_kind kind, cx a, cx starts, cx value,
+                      cx_gather_dims dims, cx_at_opt opt) {
+  cx two[2] = { a, value }, poison;
+  if (!cxi_operand("scatter", &starts, &poison) ||
+      !cxi_promote("scatter", 2, two, &poison))
+    return poison;
+  cx_mode mode =
+      opt.mode == CX_DEFAULT || opt.mode == CX_FILL ? CX_DROP : opt.mode;
+  if (kind == CX_AT_ADD) {
+    cxi_scatter_add_params p = {
+      .window = dims.offset,
+      .inserted = dims.collapsed,
+      .start_map = dims.start_map,
+      .operand_batch = dims.operand_batch,
+      .index_batch = dims.index_batch,
+      .mode = mode,
+      .sorted = opt.sorted,
+      .unique = opt.unique,
+    };
+    return cxi_scatter_add(two[0], starts, two[1], &p);
+  }
+  if (kind != CX_AT_SET)
+    return cxi_fail(CX_ENORULE, "scatter: only set and add");
+  cxi_scatter_params p = {
+    .window = dims.offset,
+    .inserted = dims.collapsed,
+    .start_map = dims.start_map,
+    .operand_batch = dims.operand_batch,
+    .index_batch = dims.index_batch,
+    .mode = mode,
+    .sorted = opt.sorted,
+    .unique = opt.unique,
+  };
+  return cxi_scatter(two[0], starts, two[1], &p);
+}

@@ -246,7 +246,7 @@ static cx cut(const char *op, cx a, int64_t n, int axis, bool unstack) {
     if (unstack)
       cxi_unstack(a, axis, parts);
     else
-      cxi_split(a, axis, (cxi_ints){ (uint32_t)n, sizes }, parts);
+      cxi_split_axis(a, axis, (cxi_ints){ (uint32_t)n, sizes }, parts);
     result = cx_tuple_((int)n, parts, NULL);
   }
   cxi_scratch_reset(mark);

@@ -92,6 +92,14 @@ bool cxi_call(const cxi_program *body, const cx *in, cx *out);
 bool cxi_scan(const cxi_scan_params *params, const cx *in, cx *out);
 bool cxi_while(const cxi_while_params *params, const cx *in, cx *out);
 bool cxi_cond(cxi_programs branches, cx index, const cx *operands, cx *out);
+/* A while that stops after max_steps at the latest: a scan over a cond, hence
+ * with a derivative in reverse mode. Operands and results as of cxi_while. */
+bool cxi_bounded_while(const cxi_while_params *params, int64_t max_steps,
+                       const cx *in, cx *out);
+/* body: (consts, i, carries) -> carries, for i in lo..hi-1; i is an integer
+ * scalar. in: consts, carries. A scan. */
+bool cxi_fori(const cxi_program *body, uint32_t n_consts, int64_t lo,
+              int64_t hi, const cx *in, cx *out);
 void cxi_optimization_barrier(uint32_t n, const cx *in, cx *out);
 cx cxi_stop_gradient(cx x);
 

@@ -1,0 +1,439 @@
+/* while.c - a loop with a predicate: the row, jvp, partial evaluation. */
+#include <string.h>
+
+#include "ops/lax.h"
+#include "primitives/control.h"
+
+cxi_while_sizes cxi_while_sizes_of(const cxi_while_params *p) {
+  cxi_while_sizes n = { .cond_consts = (uint32_t)p->n_cond_consts,
+                        .body_consts = (uint32_t)p->n_body_consts,
+                        .carry = p->body->n_out,
+                        .body_in = p->body->n_in };
+  n.start_carry = n.cond_consts + n.body_consts;
+  n.in = n.start_carry + n.carry;
+  return n;
+}
+
+/* -- infer ------------------------------------------------------------------ */
+
+static bool infer_sizes(cxi_infer *c, const cxi_while_params *p) {
+  if (!p->cond || !p->body)
+    return cxi_infer_fail(c, CX_ETREE, "no %s", p->cond ? "body" : "predicate");
+  const int64_t carry = p->body->n_out, n_in = c->n_in;
+  if (p->n_cond_consts < 0 || p->n_cond_consts > n_in || p->n_body_consts < 0 ||
+      p->n_body_consts > n_in ||
+      p->n_cond_consts + p->n_body_consts + carry != n_in)
+    return cxi_infer_fail(c, CX_ETREE,
+                          "%u operands for %lld + %lld constants and %lld "
+                          "carries",
+                          c->n_in, (long long)p->n_cond_consts,
+                          (long long)p->n_body_consts, (long long)carry);
+  if (p->body->n_in != p->n_body_consts + carry)
+    return cxi_infer_fail(c, CX_ETREE, "the body takes %u operands, not %lld",
+                          p->body->n_in, (long long)(p->n_body_consts + carry));
+  if (p->cond->n_in != p->n_cond_consts + carry)
+    return cxi_infer_fail(c, CX_ETREE,
+                          "the predicate takes %u operands, not %lld",
+                          p->cond->n_in, (long long)(p->n_cond_consts + carry));
+  if (p->cond->n_out != 1 ||
+      cxi_output_type(p->cond, 0) != cxi_type_scalar(CX_BOOL))
+    return cxi_infer_fail(c, CX_ESHAPE, "the predicate must give one bool[]");
+  return true;
+}
+
+/* Operands first.. against inputs of the program from input `at` on. */
+static bool infer_operands(cxi_infer *c, const cxi_program *p, const char *who,
+                           uint32_t first, uint32_t n, uint32_t at) {
+  for (uint32_t i = 0; i < n; i++) {
+    const cxi_type is = c->in[first + i], want = p->values[at + i].type;
+    if (is == want) continue;
+    char text[96], wants[96];
+    cxi_aval_print(text, sizeof text, cxi_type_aval(is));
+    cxi_aval_print(wants, sizeof wants, cxi_type_aval(want));
+    return cxi_infer_fail(c, CX_ESHAPE, "operand %u is %s, the %s takes %s",
+                          first + i, text, who, wants);
+  }
+  return true;
+}
+
+static bool infer(cxi_infer *c) {
+  const cxi_while_params *p = c->params;
+  if (!infer_sizes(c, p)) return false;
+  const cxi_while_sizes n = cxi_while_sizes_of(p);
+  if (!cxi_infer_carries(c, p->body, n.body_consts, n.carry) ||
+      !infer_operands(c, p->cond, "predicate", 0, n.cond_consts, 0) ||
+      !infer_operands(c, p->body, "body", n.cond_consts,
+                      n.body_consts + n.carry, 0) ||
+      !infer_operands(c, p->cond, "predicate", n.start_carry, n.carry,
+                      n.cond_consts))
+    return false;
+  for (uint32_t i = 0; i < n.carry; i++)
+    if (!cxi_infer_result(c, c->in[n.start_carry + i])) return false;
+  return true;
+}
+
+/* -- jvp ----------------------------------------------------------------------- */
+
+/* The predicate for carries that are followed by n_more others. */
+static const cxi_program *widen_cond(const cxi_program *cond, uint32_t n_more,
+                                     const cxi_type *more) {
+  bool ok = true;
+  const uint32_t n = cond->n_in + n_more, first = 0;
+  uint32_t *places = cxi_array(n, sizeof *places, &ok);
+  if (!ok) {
+    cxi_rule_no_memory(0, NULL);
+    return NULL;
+  }
+  for (uint32_t i = 0; i < n; i++) places[i] = i;
+  return cxi_body_subset(cond, n, places, more, 1, &first);
+}
+
+/* The predicate sees primals only; a carry that leaves a step with a tangent
+ * enters with one. body'(consts, dconsts, carry, dcarry) -> carry, dcarry */
+static void jvp(const cxi_rule *r, const cx *in, const cx *dx, cx *out,
+                cx *dout) {
+  const cxi_while_params *p = r->params;
+  const cxi_while_sizes n = cxi_while_sizes_of(p);
+  bool ok = true;
+  bool *nonzero = cxi_array(n.body_in, sizeof *nonzero, &ok);
+  bool *nonzero_out = cxi_array(n.carry, sizeof *nonzero_out, &ok);
+  cxi_type *types = cxi_array(n.carry, sizeof *types, &ok);
+  cx *results = cxi_array(2 * (size_t)n.carry, sizeof *results, &ok);
+  cxi_wires w = cxi_wires_new(n.cond_consts + 2 * (size_t)n.body_in, &ok);
+  if (!ok) {
+    cxi_rule_no_memory(n.carry, out);
+    return;
+  }
+  const cx *body_in = in + n.cond_consts, *body_dx = dx + n.cond_consts;
+  const cxi_type *body_types = r->in_types + n.cond_consts;
+  cxi_while_params s = *p;
+  for (uint32_t i = 0; i < n.body_in; i++) nonzero[i] = cxi_given(body_dx[i]);
+  do {
+    s.body = r->transforms->jvp(p->body, nonzero, nonzero + n.body_consts,
+                                r->linearizing, nonzero_out);
+    if (!s.body) {
+      cxi_rule_stop(n.carry, out);
+      return;
+    }
+  } while (cxi_join(n.carry, nonzero + n.body_consts, nonzero_out));
+
+  for (uint32_t i = 0; i < n.cond_consts; i++) cxi_wire(&w, in[i], 0);
+  const uint32_t cut[] = { 0, n.body_consts, n.body_in };
+  uint32_t tangent = n.body_in, n_tangents = 0;
+  for (int part = 0; part < 2; part++) {
+    for (uint32_t i = cut[part]; i < cut[part + 1]; i++)
+      cxi_wire(&w, body_in[i], i);
+    for (uint32_t i = cut[part]; i < cut[part + 1]; i++) {
+      if (!nonzero[i]) continue;
+      const cx t =
+          cxi_given(body_dx[i]) ? body_dx[i] : cxi_zeros(body_types[i]);
+      cxi_wire(&w, t, tangent++);
+      if (part == 1) types[n_tangents++] = body_types[i];
+    }
+  }
+  s.n_body_consts = (int64_t)w.n - n.cond_consts - n.carry - n_tangents;
+  s.body = r->transforms->select(s.body, w.places + n.cond_consts,
+                                 s.body->n_out, NULL);
+  s.cond = widen_cond(p->cond, n_tangents, types);
+  if (!s.body || !s.cond) {
+    cxi_rule_stop(n.carry, out);
+    return;
+  }
+  cxi_while(&s, w.args, results);
+  for (uint32_t i = 0, k = n.carry; i < n.carry; i++) {
+    out[i] = results[i];
+    if (nonzero_out[i]) dout[i] = results[k++];
+  }
+}
+
+/* -- partial evaluation ------------------------------------------------------------ */
+
+/* Whether the predicate depends on an unknown operand. */
+static bool cond_is_unknown(const cxi_while_params *p, const cx *unknown,
+                            const bool *unknown_carry, bool *ok) {
+  const cxi_while_sizes n = cxi_while_sizes_of(p);
+  const bool first = true;
+  bool *need = cxi_array(p->cond->n_in, sizeof *need, ok);
+  if (!need) return false;
+  cxi_inputs_needed(p->cond, &first, need, ok);
+  for (uint32_t i = 0; i < p->cond->n_in; i++) {
+    const bool u = i < n.cond_consts ? cxi_given(unknown[i])
+                                     : unknown_carry[i - n.cond_consts];
+    if (need[i] && u) return true;
+  }
+  return false;
+}
+
+/* Emits a loop of the known carries alone. */
+static bool emit_known(const cxi_rule *r, const cxi_program *known_body,
+                       const cx *known, const bool *unknown_body,
+                       cx *known_out) {
+  const cxi_while_params *p = r->params;
+  const cxi_while_sizes n = cxi_while_sizes_of(p);
+  const bool *unknown_carry = unknown_body + n.body_consts;
+  const uint32_t n_known = n.carry - cxi_count(n.carry, unknown_carry);
+  bool ok = true;
+  uint32_t *cond_in = cxi_array(p->cond->n_in, sizeof *cond_in, &ok);
+  uint32_t *count =
+      cxi_array(known_body->n_in + (size_t)n_known, sizeof *count, &ok);
+  cx *results = cxi_array(n_known, sizeof *results, &ok);
+  cxi_wires w = cxi_wires_new(n.in, &ok);
+  if (!ok) {
+    cxi_rule_no_memory(0, NULL);
+    return false;
+  }
+  const uint32_t first = 0;
+  uint32_t n_cond_in = n.cond_consts;
+  for (uint32_t i = 0; i < n.cond_consts; i++) {
+    cxi_wire(&w, known[i], 0);
+    cond_in[i] = i;
+  }
+  for (uint32_t i = 0; i < n.body_in; i++) {
+    if (unknown_body[i]) continue;
+    cxi_wire(&w, known[n.cond_consts + i], 0);
+    if (i >= n.body_consts)
+      cond_in[n_cond_in++] = n.cond_consts + i - n.body_consts;
+  }
+  for (uint32_t i = 0; i < known_body->n_in; i++) count[i] = i;
+  cxi_while_params s = *p;
+  s.n_body_consts = (int64_t)w.n - n.cond_consts - n_known;
+  s.cond = cxi_body_subset(p->cond, n_cond_in, cond_in, NULL, 1, &first);
+  s.body = cxi_body_subset(known_body, known_body->n_in, count, NULL, n_known,
+                           count);
+  if (!s.cond || !s.body) return false;
+  /* a constant operand that is unknown is one the predicate does not need */
+  for (uint32_t i = 0; i < n.cond_consts; i++)
+    if (!cxi_given(w.args[i])) w.args[i] = cxi_zeros(r->in_types[i]);
+  cxi_while(&s, w.args, results);
+  for (uint32_t i = 0, k = 0; i < n.carry; i++)
+    if (!unknown_carry[i]) known_out[i] = results[k++];
+  return true;
+}
+
+/* The known carries get a loop of their own; the unknown side repeats the
+ * whole, since nothing can be kept of a number of steps that is not known. */
+static void partial_eval(const cxi_rule *r, cxi_split *s, const cx *known,
+                         const cx *unknown, cx *known_out, cx *unknown_out) {
+  const cxi_while_params *p = r->params;
+  const cxi_while_sizes n = cxi_while_sizes_of(p);
+  bool ok = true;
+  bool *unknown_body = cxi_array(n.body_in, sizeof *unknown_body, &ok);
+  bool *left = cxi_array(n.carry, sizeof *left, &ok);
+  cx *args = cxi_array(n.in, sizeof *args, &ok);
+  cx *results = cxi_array(n.carry, sizeof *results, &ok);
+  if (!ok) {
+    cxi_rule_no_memory(n.carry, unknown_out);
+    return;
+  }
+  bool *unknown_carry = unknown_body + n.body_consts;
+  cxi_partial part;
+  for (uint32_t i = 0; i < n.body_in; i++)
+    unknown_body[i] = cxi_given(unknown[n.cond_consts + i]);
+  do {
+    if (!r->transforms->partial_eval(p->body, unknown_body, unknown_carry,
+                                     &part, left)) {
+      cxi_rule_stop(n.carry, unknown_out);
+      return;
+    }
+  } while (cxi_join(n.carry, unknown_carry, left));
+  if (cond_is_unknown(p, unknown, unknown_carry, &ok))
+    for (uint32_t i = 0; i < n.carry; i++) unknown_carry[i] = true;
+  const uint32_t n_unknown = cxi_count(n.carry, unknown_carry);
+  if (ok && n_unknown < n.carry) {
+    r->transforms->into_known(s);
+    ok = emit_known(r, part.known, known, unknown_body, known_out);
+    if (ok && (p->body->effects | p->cond->effects) & CXI_EFFECT_ORDERED) {
+      cxi_fail(CX_ENORULE, "while: an ordered effect would happen twice");
+      ok = false;
+    }
+  }
+  if (!ok) {
+    cxi_rule_no_memory(n.carry, unknown_out);
+    return;
+  }
+  if (!n_unknown) return;
+  r->transforms->into_unknown(s);
+  for (uint32_t i = 0; i < n.in; i++)
+    args[i] = cxi_given(unknown[i]) ? unknown[i]
+                                    : r->transforms->residual(s, known[i]);
+  cxi_while(p, args, results);
+  for (uint32_t i = 0; i < n.carry; i++)
+    if (unknown_carry[i]) unknown_out[i] = results[i];
+}
+
+/* -- dce ---------------------------------------------------------------------------------- */
+
+/* A carry stays if it is used, or if the predicate or a carry that stays needs
+ * it. */
+static void dce(const cxi_rule *r, const cx *in, const bool *used, cx *out) {
+  const cxi_while_params *p = r->params;
+  const cxi_while_sizes n = cxi_while_sizes_of(p);
+  const bool first = true;
+  bool ok = true, grown = true;
+  bool *keep = cxi_array(n.carry, sizeof *keep, &ok);
+  bool *need = cxi_array(n.body_in, sizeof *need, &ok);
+  bool *cond_need = cxi_array(p->cond->n_in, sizeof *cond_need, &ok);
+  uint32_t *outs = cxi_array(n.carry, sizeof *outs, &ok), n_outs = 0;
+  cx *results = cxi_array(n.carry, sizeof *results, &ok);
+  cxi_wires cond = cxi_wires_new(p->cond->n_in, &ok);
+  cxi_wires w = cxi_wires_new(n.in, &ok);
+  if (ok) cxi_inputs_needed(p->cond, &first, cond_need, &ok);
+  if (!ok) {
+    cxi_rule_no_memory(n.carry, out);
+    return;
+  }
+  if (!cxi_count(n.carry, used) && !(p->body->effects | p->cond->effects))
+    return;
+  memcpy(keep, used, n.carry * sizeof *keep);
+  cxi_join(n.carry, keep, cond_need + n.cond_consts);
+  while (grown) {
+    cxi_inputs_needed(p->body, keep, need, &ok);
+    if (!ok) {
+      cxi_rule_no_memory(n.carry, out);
+      return;
+    }
+    grown = cxi_join(n.carry, keep, need + n.body_consts);
+  }
+  cxi_while_params s = *p;
+  for (uint32_t i = 0; i < n.cond_consts; i++)
+    if (cond_need[i]) {
+      cxi_wire(&w, in[i], i);
+      cxi_wire(&cond, in[i], i);
+    }
+  s.n_cond_consts = w.n;
+  for (uint32_t i = 0; i < n.body_consts; i++)
+    if (need[i]) cxi_wire(&w, in[n.cond_consts + i], i);
+  s.n_body_consts = w.n - s.n_cond_consts;
+  for (uint32_t i = 0; i < n.carry; i++) {
+    if (!keep[i]) continue;
+    cxi_wire(&w, in[n.start_carry + i], n.body_consts + i);
+    cxi_wire(&cond, cx_none(), n.cond_consts + i);
+    outs[n_outs++] = i;
+  }
+  const uint32_t zero = 0, skip = (uint32_t)s.n_cond_consts;
+  s.cond = cxi_body_subset(p->cond, cond.n, cond.places, NULL, 1, &zero);
+  s.body =
+      cxi_body_subset(p->body, w.n - skip, w.places + skip, NULL, n_outs, outs);
+  if (!s.cond || !s.body) {
+    cxi_rule_stop(n.carry, out);
+    return;
+  }
+  cxi_while(&s, w.args, results);
+  for (uint32_t k = 0; k < n_outs; k++)
+    if (used[outs[k]]) out[outs[k]] = results[k];
+}
+
+/* -- evaluate -------------------------------------------------------------------------------- */
+
+/* Whether another step follows. */
+static bool evaluate_cond(cxi_eval *c, const cxi_view *arg, bool *out_more) {
+  const cxi_while_params *p = c->params;
+  cxi_view more;
+  if (!c->run(c, p->cond, arg, NULL, &more)) return false;
+  *out_more = *(const uint8_t *)more.data != 0;
+  c->release(c, &more);
+  return true;
+}
+
+static bool evaluate(cxi_eval *c, const cxi_view *in, cxi_view *out) {
+  const cxi_while_params *p = c->params;
+  const cxi_while_sizes n = cxi_while_sizes_of(p);
+  const cxi_mark mark = cxi_scratch_mark();
+  bool ok = true, more = false;
+  cxi_view *cond_arg = cxi_array(p->cond->n_in, sizeof *cond_arg, &ok);
+  cxi_view *arg = cxi_array(n.body_in, sizeof *arg, &ok);
+  bool *give = cxi_array(n.body_in, sizeof *give, &ok);
+  if (!ok) {
+    cxi_scratch_reset(mark);
+    return cxi_error_set(c->error, CX_EMEMORY, "no memory for a loop");
+  }
+  memcpy(cond_arg, in, n.cond_consts * sizeof *in);
+  memcpy(arg, in + n.cond_consts, n.body_in * sizeof *in);
+  cxi_view *carry = arg + n.body_consts;
+  bool *owned = give + n.body_consts;
+  for (;;) {
+    memcpy(cond_arg + n.cond_consts, carry, n.carry * sizeof *carry);
+    ok = evaluate_cond(c, cond_arg, &more);
+    if (!ok || !more) break;
+    ok = c->run(c, p->body, arg, give, carry);
+    for (uint32_t i = 0; i < n.carry; i++)
+      owned[i] = ok; /* a failed run has freed what it was given */
+    if (!ok) break;
+  }
+  for (uint32_t i = 0; i < n.carry; i++) {
+    if (ok) cxi_view_copy(&out[i], &carry[i]);
+    if (owned[i]) c->release(c, &carry[i]);
+  }
+  cxi_scratch_reset(mark);
+  return ok;
+}
+
+/* -- the row ------------------------------------------------------------------------------------ */
+
+static const char *const examples[] = {
+  /* a counter and a value; a constant of each program */
+  "program @less(%0: i32[], %1: i32[], %2: f64[3]) {\n"
+  "  %3: bool[] = lt %1, %0\n"
+  "  return %3\n"
+  "}\n"
+  "program @step(%0: f64[3], %1: i32[], %2: f64[3]) {\n"
+  "  %3: i32[] = add %1, 1:i32\n"
+  "  %4: f64[3] = mul %2, %0\n"
+  "  %5: f64[3] = sin %4\n"
+  "  return %3, %5\n"
+  "}\n"
+  "program @main(%0: f64[3], %1: f64[3]) {\n"
+  "  %2: i32[], %3: f64[3] = while[cond=@less, body=@step, n_cond_consts=1,"
+  " n_body_consts=1] 4:i32, %0, 0:i32, %1\n"
+  "  return %2, %3\n"
+  "}\n",
+  /* a predicate on the values: halved until all are small */
+  "program @large(%0: f32[2], %1: f32[]) {\n"
+  "  %2: f32[2] = abs %0\n"
+  "  %3: f32[] = reduce_max[axes=(0)] %2\n"
+  "  %4: bool[] = gt %3, 1.0:f32\n"
+  "  return %4\n"
+  "}\n"
+  "program @halve(%0: f32[2], %1: f32[]) {\n"
+  "  %2: f32[2] = mul %0, 0.5:f32\n"
+  "  %3: f32[] = add %1, 1.0:f32\n"
+  "  return %2, %3\n"
+  "}\n"
+  "program @main(%0: f32[2]) {\n"
+  "  %1: f32[2] = tanh %0\n"
+  "  %2: f32[2] = mul %1, 40.0:f32\n"
+  "  %3: f32[2], %4: f32[] = while[cond=@large, body=@halve,"
+  " n_cond_consts=0, n_body_consts=0] %2, 0.0:f32\n"
+  "  return %3, %4\n"
+  "}\n",
+  /* never entered */
+  "program @never(%0: f64[2]) {\n"
+  "  return false:bool\n"
+  "}\n"
+  "program @step(%0: f64[2]) {\n"
+  "  %1: f64[2] = exp %0\n"
+  "  return %1\n"
+  "}\n"
+  "program @main(%0: f64[2]) {\n"
+  "  %1: f64[2] = while[cond=@never, body=@step, n_cond_consts=0,"
+  " n_body_consts=0] %0\n"
+  "  return %1\n"
+  "}\n",
+  NULL
+};
+
+const cxi_row cxi_row_while = {
+  .prim = CXI_PRIM_while,
+  .form = CXI_FORM_CONTROL,
+  .formula = "while cond(consts, carry): carry = body(consts, carry)",
+  .infer = infer,
+  .jvp = jvp,
+  .jvp_emits = true,
+  .no_transpose = "the number of steps is not known when it runs backwards; "
+                  "use a scan, or a while with .max_steps",
+  .batch = cxi_while_batch,
+  .partial_eval = partial_eval,
+  .dce = dce,
+  .evaluate = evaluate,
+  .examples = examples,
+};

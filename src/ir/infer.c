@@ -5,11 +5,17 @@
 
 #include "ir/row.h"
 
+/* No equation has more results; texts from outside could ask for any number
+ * (one for each index of an axis), and each takes memory. */
+enum { MAX_RESULTS = 1 << 20 };
+
 bool cxi_infer_result(cxi_infer *c, cxi_type type) {
   if (!type)
     return cxi_infer_fail(c, CX_ESHAPE,
                           "the result's shape is not valid or "
                           "too large");
+  if (c->n_out == MAX_RESULTS)
+    return cxi_infer_fail(c, CX_ESHAPE, "more than %d results", MAX_RESULTS);
   if (c->n_out == c->cap_out) {
     uint32_t cap = c->cap_out * 2 + 8;
     cxi_type *out = cxi_scratch(cap * sizeof *out);

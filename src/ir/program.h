@@ -86,6 +86,8 @@ static inline const char *cxi_prim_name(cxi_prim prim) {
   return cxi_schema_of(prim)->name;
 }
 cxi_prim cxi_prim_find(const char *name, size_t length); /* NONE: unknown */
+const char *cxi_mode_name(cx_mode mode); /* "clip" */
+bool cxi_mode_find(const char *name, size_t length, cx_mode *out);
 static inline const void *cxi_field_at(const void *params,
                                        const cxi_field *field) {
   return (const char *)params + field->offset;

@@ -41,6 +41,22 @@ cxi_prim cxi_prim_find(const char *name, size_t length) {
   return CXI_PRIM_NONE;
 }
 
+static const char *const mode_names[] = { "default", "clip", "drop", "fill",
+                                          "in_bounds" };
+
+const char *cxi_mode_name(cx_mode mode) {
+  return (unsigned)mode <= CX_IN_BOUNDS ? mode_names[mode] : "?";
+}
+
+bool cxi_mode_find(const char *name, size_t length, cx_mode *out) {
+  for (int i = CX_DEFAULT; i <= CX_IN_BOUNDS; i++)
+    if (strncmp(mode_names[i], name, length) == 0 && !mode_names[i][length]) {
+      *out = (cx_mode)i;
+      return true;
+    }
+  return false;
+}
+
 void cxi_params_each_program(cxi_prim prim, const void *params,
                              void (*f)(const cxi_program *, void *),
                              void *user) {

@@ -53,6 +53,10 @@ typedef struct cxi_transforms {
    * order) and the outputs out[0..n_out-1] (NULL: all). */
   const cxi_program *(*select)(const cxi_program *, const uint32_t *in,
                                uint32_t n_out, const uint32_t *out);
+  /* The outputs in used_out (NULL: all) and only the inputs that they and the
+   * effects need, which used_in then names. */
+  const cxi_program *(*narrow)(const cxi_program *, const bool *used_out,
+                               bool *used_in);
   /* Inside a partial_eval rule: which side emits; a known value's handle on
    * the unknown side. */
   void (*into_known)(cxi_split *);

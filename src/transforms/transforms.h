@@ -1,8 +1,9 @@
 /* transforms.h - program -> program, memoised.
  *
  * Each function returns programs that are held (cxi_hold): alive until the
- * outermost walk of the thread ends; callers that keep one retain it. NULL
- * or false: *error says why. Masks are arrays of bool; NULL is "none". */
+ * outermost walk of the thread ends; callers that keep one retain it, callers
+ * that make several stand between cxi_hold_enter and cxi_hold_leave. NULL or
+ * false: *error says why. Masks are arrays of bool; NULL is "none". */
 #ifndef CXI_TRANSFORMS_H
 #define CXI_TRANSFORMS_H
 
@@ -53,8 +54,19 @@ const cxi_program *cxi_select_program(const cxi_program *p, const uint32_t *in,
                                       uint32_t n_out, const uint32_t *out,
                                       cxi_error *error);
 
+/* The outputs in used_out (NULL: all) and only the inputs that they and the
+ * effects need; used_in (NULL: keep all inputs) says which those are. Dead code
+ * is dropped in sub-programs too. */
+const cxi_program *cxi_narrow(const cxi_program *p, const bool *used_out,
+                              bool *used_in, cxi_error *error);
+
+/* The source line at which the last transform of this thread failed, 0: not
+ * known. */
+cxi_name cxi_transform_error_site(void);
+
 /* How many times a transform ran on a program (not found in the memo), by
- * name: "jvp", "linearize", "partial_eval", "transpose", "batch". */
+ * name: "jvp", "linearize", "partial_eval", "transpose", "batch", "vjp",
+ * "select", "narrow", "simplify". */
 typedef struct cxi_memo_stats {
   uint64_t hits, misses, entries;
 } cxi_memo_stats;

@@ -1,0 +1,104 @@
+/* vjp.c - a function and its cotangents as one program: linearized, its
+ * linear part transposed, both joined again. */
+#include <assert.h>
+
+#include "ops/lax.h"
+#include "transforms/walk.h"
+
+/* What the two parts are joined from. */
+typedef struct halves {
+  cxi_partial partial;        /* known(ins) -> outs, residuals */
+  const cxi_program *back;    /* (residuals, cotangents) -> cotangents; or NULL
+                                 if nothing depends on what is wanted */
+  const bool *wrt, *cotangent_out, *nonzero_out;
+} halves;
+
+static uint32_t count(const bool *mask, uint32_t n) {
+  uint32_t c = 0;
+  for (uint32_t i = 0; i < n; i++) c += mask[i];
+  return c;
+}
+
+/* The linear part, transposed; the cotangents are those of the outputs that
+ * have a tangent at all. */
+static bool transpose_linear(cxi_task *task, halves *h) {
+  const cxi_program *p = task->p, *linear = h->partial.unknown;
+  bool *linear_in = cxi_scratch(linear->n_in + (size_t)1);
+  bool *wanted = cxi_scratch(linear->n_out + (size_t)1);
+  if (!linear_in || !wanted)
+    return cxi_error_set(task->error, CX_EMEMORY, "vjp: no memory");
+  for (uint32_t i = 0; i < count(h->wrt, p->n_in); i++)
+    linear_in[i] = true;
+  uint32_t n = 0;
+  for (uint32_t i = 0; i < p->n_out; i++)
+    if (h->nonzero_out[i]) wanted[n++] = h->cotangent_out[i];
+  if (count(wanted, n) == 0) return true;
+  h->back =
+      cxi_transpose_program(linear, linear_in, wanted, NULL, task->error);
+  return h->back != NULL;
+}
+
+static const cxi_program *join(cxi_task *task, const halves *h) {
+  const cxi_program *p = task->p, *known = h->partial.known;
+  const uint32_t n_residuals = h->partial.n_residuals;
+  cxi_builder b;
+  cxi_builder_open(&b);
+  cx *in = cxi_walk_scratch((size_t)p->n_in + p->n_out, sizeof *in);
+  cx *out = cxi_walk_scratch((size_t)known->n_out + p->n_in, sizeof *out);
+  cx *args = cxi_walk_scratch((size_t)n_residuals + p->n_out, sizeof *args);
+  cx *grads = cxi_walk_scratch(p->n_in, sizeof *grads);
+  uint32_t n_in = p->n_in, n_out = p->n_out, n_args = n_residuals, g = 0;
+  if (in && out && args && grads) {
+    for (uint32_t i = 0; i < p->n_in; i++)
+      in[i] = cxi_builder_input(&b, p->values[i].type);
+    cxi_replay(known, in, out);
+    for (uint32_t i = 0; i < n_residuals; i++) args[i] = out[p->n_out + i];
+    for (uint32_t i = 0; i < p->n_out; i++) {
+      if (!h->cotangent_out[i]) continue;
+      in[n_in] = cxi_builder_input(&b, cxi_output_type(p, i));
+      if (h->nonzero_out[i]) args[n_args++] = in[n_in];
+      n_in++;
+    }
+    if (h->back) cxi_replay(h->back, args, grads);
+    for (uint32_t i = 0; i < p->n_in; i++)
+      if (h->wrt[i])
+        out[n_out++] =
+            h->back ? grads[g++] : cxi_zeros(p->values[i].type);
+  }
+  return cxi_task_finish(task, &b, "_vjp", n_in, in, n_out, out);
+}
+
+static const cxi_program *vjp(cxi_task *task, const bool *wrt,
+                              const bool *cotangent_out) {
+  const cxi_program *p = task->p;
+  bool *nonzero_out = cxi_scratch(p->n_out + (size_t)1);
+  halves h = { .wrt = wrt,
+                  .cotangent_out = cotangent_out,
+                  .nonzero_out = nonzero_out };
+  if (!nonzero_out) {
+    cxi_error_set(task->error, CX_EMEMORY, "vjp: no memory");
+    return NULL;
+  }
+  if (!cxi_linearize(p, wrt, &h.partial, nonzero_out, task->error) ||
+      !transpose_linear(task, &h))
+    return NULL;
+  return join(task, &h);
+}
+
+const cxi_program *cxi_vjp(const cxi_program *p, const bool *wrt,
+                           const bool *cotangent_out, cxi_error *error) {
+  for (uint32_t i = 0; i < p->n_in; i++)
+    assert(!wrt[i] || cxi_type_is_float(p->values[i].type));
+  for (uint32_t i = 0; i < p->n_out; i++)
+    assert(!cotangent_out[i] || cxi_type_is_float(cxi_output_type(p, i)));
+  cxi_task task;
+  cxi_task_begin(&task, CXI_VJP, p, NULL, 0, error);
+  cxi_memo_key_mask(&task.key, wrt, p->n_in);
+  cxi_memo_key_mask(&task.key, cotangent_out, p->n_out);
+  if (!cxi_task_found(&task)) {
+    task.memo.a = vjp(&task, wrt, cotangent_out);
+    cxi_task_keep(&task, task.memo.a != NULL);
+  }
+  cxi_task_end(&task);
+  return task.memo.a;
+}

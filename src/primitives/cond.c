@@ -241,36 +241,40 @@ static void dce(const cxi_rule *r, const cx *in, const bool *used, cx *out) {
   const uint32_t n = r->n_in - 1, m = r->n_out, branches = n_branches(r);
   bool ok = true;
   bool *need = cxi_array(n, sizeof *need, &ok);
-  bool *more = cxi_array(n, sizeof *more, &ok);
-  uint32_t *outs = cxi_array(m, sizeof *outs, &ok), n_outs = 0;
+  bool *needs = cxi_array((size_t)branches * n, sizeof *needs, &ok);
+  uint32_t *place = cxi_array(n, sizeof *place, &ok);
   const cxi_program **bodies = cxi_array(branches, sizeof *bodies, &ok);
   cx *results = cxi_array(m, sizeof *results, &ok);
   cxi_wires w = cxi_wires_new(n, &ok);
-  uint16_t effects = CXI_EFFECT_NONE;
-  for (uint32_t k = 0; ok && k < branches; k++) {
-    cxi_inputs_needed(branch(r, k), used, more, &ok);
-    cxi_join(n, need, more);
-    effects |= branch(r, k)->effects;
-  }
   if (!ok) {
     cxi_rule_no_memory(m, out);
     return;
   }
-  for (uint32_t i = 0; i < n; i++)
-    if (need[i]) cxi_wire(&w, in[i + 1], i);
-  for (uint32_t j = 0; j < m; j++)
-    if (used[j]) outs[n_outs++] = j;
-  if (!n_outs && !effects) return;
-  for (uint32_t k = 0; k < branches; k++) {
-    bodies[k] =
-        cxi_body_subset(branch(r, k), w.n, w.places, NULL, n_outs, outs);
-    if (!bodies[k]) {
-      cxi_rule_stop(m, out);
-      return;
-    }
+  uint16_t effects = CXI_EFFECT_NONE;
+  for (uint32_t k = 0; ok && k < branches; k++) {
+    bool *needs_k = needs + (size_t)k * n;
+    bodies[k] = r->transforms->narrow(branch(r, k), used, needs_k);
+    ok = bodies[k] != NULL;
+    if (!ok) break;
+    cxi_join(n, need, needs_k);
+    effects |= bodies[k]->effects;
   }
-  cxi_cond((cxi_programs){ branches, bodies }, in[0], w.args, results);
-  for (uint32_t k = 0; k < n_outs; k++) out[outs[k]] = results[k];
+  for (uint32_t k = 0; ok && k < branches; k++) {
+    cxi_places(n, needs + (size_t)k * n, place);
+    w.n = 0;
+    for (uint32_t i = 0; i < n; i++)
+      if (need[i]) cxi_wire_typed(&w, in[i + 1], place[i], r->in_types[i + 1]);
+    bodies[k] = cxi_body_fit(bodies[k], w.n, w.places, w.types);
+    ok = bodies[k] != NULL;
+  }
+  if (!ok) {
+    cxi_rule_stop(m, out);
+    return;
+  }
+  if (bodies[0]->n_out || effects)
+    cxi_cond((cxi_programs){ branches, bodies }, in[0], w.args, results);
+  for (uint32_t i = 0, k = 0; i < m; i++)
+    if (used[i]) out[i] = results[k++];
 }
 
 /* -- evaluate ------------------------------------------------------------------------------- */

@@ -41,7 +41,8 @@ bool cxi_infer_carries(cxi_infer *c, const cxi_program *body, uint32_t first,
 
 cxi_wires cxi_wires_new(size_t room, bool *ok) {
   return (cxi_wires){ .args = cxi_array(room, sizeof(cx), ok),
-                      .places = cxi_array(room, sizeof(uint32_t), ok) };
+                      .places = cxi_array(room, sizeof(uint32_t), ok),
+                      .types = cxi_array(room, sizeof(cxi_type), ok) };
 }
 
 /* -- bodies --------------------------------------------------------------- */
@@ -61,14 +62,12 @@ const cxi_program *cxi_body_finish(cxi_builder *b, const cxi_program *like,
   return p;
 }
 
-const cxi_program *cxi_body_subset(const cxi_program *p, uint32_t n_in,
-                                   const uint32_t *in, const cxi_type *extra,
-                                   uint32_t n_out, const uint32_t *out) {
+const cxi_program *cxi_body_fit(const cxi_program *p, uint32_t n_in,
+                                const uint32_t *place, const cxi_type *types) {
   bool ok = true;
-  cx *inputs = cxi_array(n_in, sizeof *inputs, &ok);
+  cx *in = cxi_array(n_in, sizeof *in, &ok);
   cx *args = cxi_array(p->n_in, sizeof *args, &ok);
-  cx *results = cxi_array(p->n_out, sizeof *results, &ok);
-  cx *picked = cxi_array(n_out, sizeof *picked, &ok);
+  cx *out = cxi_array(p->n_out, sizeof *out, &ok);
   if (!ok) {
     cxi_rule_no_memory(0, NULL);
     return NULL;
@@ -76,32 +75,16 @@ const cxi_program *cxi_body_subset(const cxi_program *p, uint32_t n_in,
   cxi_builder b;
   cxi_builder_open(&b);
   for (uint32_t i = 0; i < n_in; i++) {
-    const bool own = in[i] < p->n_in;
-    inputs[i] = cxi_builder_input(&b, own ? p->values[in[i]].type
-                                          : extra[in[i] - p->n_in]);
-    if (own) args[in[i]] = inputs[i];
+    in[i] = cxi_builder_input(&b, types[i]);
+    if (place[i] != CXI_IGNORED) args[place[i]] = in[i];
   }
-  /* what nothing needs falls away when the builder finishes */
-  for (uint32_t i = 0; i < p->n_in; i++)
-    if (!cxi_given(args[i])) args[i] = cxi_zeros(p->values[i].type);
-  cxi_replay(p, args, results);
-  for (uint32_t i = 0; i < n_out; i++) picked[i] = results[out[i]];
-  return cxi_body_finish(&b, p, n_in, inputs, n_out, picked);
+  cxi_replay(p, args, out);
+  return cxi_body_finish(&b, p, n_in, in, p->n_out, out);
 }
 
-void cxi_inputs_needed(const cxi_program *p, const bool *output, bool *input,
-                       bool *ok) {
-  bool *needed = cxi_array(p->n_values, sizeof *needed, ok);
-  if (!needed) return;
-  for (uint32_t i = 0; i < p->n_out; i++)
-    if (output[i]) needed[p->outputs[i]] = true;
-  for (uint32_t i = p->n_equations; i-- > 0;) {
-    const cxi_equation *e = &p->equations[i];
-    const uint32_t *operands = cxi_operands_of(p, e);
-    if (e->effects || cxi_count(e->n_out, needed + e->out))
-      for (uint32_t k = 0; k < e->n_in; k++) needed[operands[k]] = true;
-  }
-  memcpy(input, needed, p->n_in * sizeof *input);
+void cxi_places(uint32_t n, const bool *left, uint32_t *place) {
+  uint32_t k = 0;
+  for (uint32_t i = 0; i < n; i++) place[i] = left[i] ? k++ : CXI_IGNORED;
 }
 
 void cxi_outputs_reached(const cxi_program *p, const bool *input, bool *output,

@@ -19,32 +19,36 @@ bool cxi_infer_carries(cxi_infer *c, const cxi_program *body, uint32_t first,
                        uint32_t n);
 
 /* Operands of an equation being put together, each with its place among the
- * inputs of the program that becomes its body. */
+ * inputs of the program that becomes its body, and its type there. */
 typedef struct cxi_wires {
   uint32_t n;
   cx *args;
   uint32_t *places;
+  cxi_type *types;
 } cxi_wires;
 cxi_wires cxi_wires_new(size_t room, bool *ok);
 static inline void cxi_wire(cxi_wires *w, cx arg, uint32_t place) {
   w->args[w->n] = arg;
   w->places[w->n++] = place;
 }
+static inline void cxi_wire_typed(cxi_wires *w, cx arg, uint32_t place,
+                                  cxi_type type) {
+  w->types[w->n] = type;
+  cxi_wire(w, arg, place);
+}
 
 /* Closes the builder of a body: held, or NULL after reporting. */
 const cxi_program *cxi_body_finish(cxi_builder *b, const cxi_program *like,
                                    uint32_t n_in, const cx *in, uint32_t n_out,
                                    const cx *out);
-/* p with its inputs in[0..n_in-1] alone, in that order, and its outputs
- * out[0..n_out-1]. An input that is missing must not be needed. Input numbers
- * from p->n_in on have extra[number - p->n_in] for type and are ignored. */
-const cxi_program *cxi_body_subset(const cxi_program *p, uint32_t n_in,
-                                   const uint32_t *in, const cxi_type *extra,
-                                   uint32_t n_out, const uint32_t *out);
+/* p behind inputs of these types: input i is p's input place[i], or ignored
+ * if that is CXI_IGNORED. */
+const cxi_program *cxi_body_fit(const cxi_program *p, uint32_t n_in,
+                                const uint32_t *place, const cxi_type *types);
+static const uint32_t CXI_IGNORED = UINT32_MAX;
+/* What narrow left of n inputs: its number for each, or CXI_IGNORED. */
+void cxi_places(uint32_t n, const bool *left, uint32_t *place);
 
-/* Marks the inputs that the marked outputs, or effects, depend on. */
-void cxi_inputs_needed(const cxi_program *p, const bool *output, bool *input,
-                       bool *ok);
 /* Marks the floating outputs that depend on marked inputs. */
 void cxi_outputs_reached(const cxi_program *p, const bool *input, bool *output,
                          bool *ok);

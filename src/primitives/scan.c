@@ -117,6 +117,27 @@ void cxi_scan_batch(const cxi_rule *r, const cx *in, const int *axis,
 
 /* -- dce --------------------------------------------------------------------- */
 
+/* The body without the outputs that are not in `keep`, which grows by the
+ * carries that the rest needs; `need` says which inputs are left. */
+static const cxi_program *shrink(const cxi_rule *r, const bool *same,
+                                 bool *keep, bool *need) {
+  const cxi_scan_params *p = r->params;
+  const cxi_scan_sizes n = cxi_scan_sizes_of(p);
+  const cxi_program *body;
+  bool grown;
+  do {
+    body = r->transforms->narrow(p->body, keep, need);
+    if (!body) return NULL;
+    grown = false;
+    for (uint32_t i = 0; i < n.carry; i++) {
+      if (!need[n.consts + i] || keep[i] || same[i]) continue;
+      keep[i] = true;
+      grown = true;
+    }
+  } while (grown);
+  return body;
+}
+
 /* A carry stays if it is used or something that stays needs it; one that every
  * step hands on unchanged becomes a constant. */
 static void dce(const cxi_rule *r, const cx *in, const bool *used, cx *out) {
@@ -126,7 +147,7 @@ static void dce(const cxi_rule *r, const cx *in, const bool *used, cx *out) {
   bool *keep = cxi_array(n.out, sizeof *keep, &ok);
   bool *need = cxi_array(n.in, sizeof *need, &ok);
   bool *same = cxi_array(n.carry, sizeof *same, &ok);
-  uint32_t *outs = cxi_array(n.out, sizeof *outs, &ok), n_outs = 0;
+  uint32_t *place = cxi_array(n.in, sizeof *place, &ok);
   cx *results = cxi_array(n.out, sizeof *results, &ok);
   cxi_wires w = cxi_wires_new(n.in, &ok);
   if (!ok) {
@@ -137,43 +158,33 @@ static void dce(const cxi_rule *r, const cx *in, const bool *used, cx *out) {
     same[i] = p->body->outputs[i] == n.consts + i;
   for (uint32_t i = 0; i < n.out; i++)
     keep[i] = used[i] && !(i < n.carry && same[i]);
-  bool grown = true;
-  while (grown) {
-    cxi_inputs_needed(p->body, keep, need, &ok);
-    if (!ok) {
-      cxi_rule_no_memory(n.out, out);
-      return;
-    }
-    grown = false;
-    for (uint32_t i = 0; i < n.carry; i++) {
-      const bool more = need[n.consts + i] && !keep[i] && !same[i];
-      keep[i] = keep[i] || more;
-      grown = grown || more;
-    }
+  const cxi_program *body = shrink(r, same, keep, need);
+  if (!body) {
+    cxi_rule_stop(n.out, out);
+    return;
   }
+  cxi_places(n.in, need, place);
   cxi_scan_params s = *p;
-  for (uint32_t i = 0; i < n.consts; i++)
-    if (need[i]) cxi_wire(&w, in[i], i);
-  for (uint32_t i = 0; i < n.carry; i++)
-    if (same[i] && need[n.consts + i])
-      cxi_wire(&w, in[n.consts + i], n.consts + i);
+  for (uint32_t i = 0; i < n.start_xs; i++)
+    if (need[i] && (i < n.consts || same[i - n.consts]))
+      cxi_wire_typed(&w, in[i], place[i], p->body->values[i].type);
   s.n_consts = w.n;
-  for (uint32_t i = 0; i < n.carry; i++)
-    if (keep[i]) cxi_wire(&w, in[n.consts + i], n.consts + i);
+  for (uint32_t i = n.consts; i < n.start_xs; i++)
+    if (keep[i - n.consts])
+      cxi_wire_typed(&w, in[i], place[i], p->body->values[i].type);
   s.n_carry = w.n - s.n_consts;
   for (uint32_t i = n.start_xs; i < n.in; i++)
-    if (need[i]) cxi_wire(&w, in[i], i);
-  for (uint32_t i = 0; i < n.out; i++)
-    if (keep[i]) outs[n_outs++] = i;
-  if (n_outs || p->body->effects) {
-    s.body = cxi_body_subset(p->body, w.n, w.places, NULL, n_outs, outs);
+    if (need[i]) cxi_wire_typed(&w, in[i], place[i], p->body->values[i].type);
+  if (body->n_out || body->effects) {
+    s.body = cxi_body_fit(body, w.n, w.places, w.types);
     if (!s.body) {
       cxi_rule_stop(n.out, out);
       return;
     }
     cxi_scan(&s, w.args, results);
   }
-  for (uint32_t k = 0; k < n_outs; k++) out[outs[k]] = results[k];
+  for (uint32_t i = 0, k = 0; i < n.out; i++)
+    if (keep[i]) out[i] = results[k++];
   for (uint32_t i = 0; i < n.carry; i++)
     if (used[i] && same[i]) out[i] = in[n.consts + i];
 }

@@ -78,14 +78,19 @@ static bool infer(cxi_infer *c) {
 static const cxi_program *widen_cond(const cxi_program *cond, uint32_t n_more,
                                      const cxi_type *more) {
   bool ok = true;
-  const uint32_t n = cond->n_in + n_more, first = 0;
-  uint32_t *places = cxi_array(n, sizeof *places, &ok);
+  const uint32_t n = cond->n_in + n_more;
+  uint32_t *place = cxi_array(n, sizeof *place, &ok);
+  cxi_type *types = cxi_array(n, sizeof *types, &ok);
   if (!ok) {
     cxi_rule_no_memory(0, NULL);
     return NULL;
   }
-  for (uint32_t i = 0; i < n; i++) places[i] = i;
-  return cxi_body_subset(cond, n, places, more, 1, &first);
+  for (uint32_t i = 0; i < n; i++) {
+    const bool own = i < cond->n_in;
+    place[i] = own ? i : CXI_IGNORED;
+    types[i] = own ? cond->values[i].type : more[i - cond->n_in];
+  }
+  return cxi_body_fit(cond, n, place, types);
 }
 
 /* The predicate sees primals only; a carry that leaves a step with a tangent
@@ -148,66 +153,81 @@ static void jvp(const cxi_rule *r, const cx *in, const cx *dx, cx *out,
 
 /* -- partial evaluation ------------------------------------------------------------ */
 
-/* Whether the predicate depends on an unknown operand. */
-static bool cond_is_unknown(const cxi_while_params *p, const cx *unknown,
-                            const bool *unknown_carry, bool *ok) {
+/* The loop of the carries in `keep`, with only the operands that it needs:
+ * cond and body are narrowed, what they need is in cond_need and body_need. */
+static bool emit_part(const cxi_while_params *p, const cxi_program *cond,
+                      const bool *cond_need, const cxi_program *body,
+                      const bool *body_need, const bool *keep, const cx *in,
+                      cx *out) {
   const cxi_while_sizes n = cxi_while_sizes_of(p);
-  const bool first = true;
-  bool *need = cxi_array(p->cond->n_in, sizeof *need, ok);
-  if (!need) return false;
-  cxi_inputs_needed(p->cond, &first, need, ok);
-  for (uint32_t i = 0; i < p->cond->n_in; i++) {
-    const bool u = i < n.cond_consts ? cxi_given(unknown[i])
-                                     : unknown_carry[i - n.cond_consts];
-    if (need[i] && u) return true;
-  }
-  return false;
-}
-
-/* Emits a loop of the known carries alone. */
-static bool emit_known(const cxi_rule *r, const cxi_program *known_body,
-                       const cx *known, const bool *unknown_body,
-                       cx *known_out) {
-  const cxi_while_params *p = r->params;
-  const cxi_while_sizes n = cxi_while_sizes_of(p);
-  const bool *unknown_carry = unknown_body + n.body_consts;
-  const uint32_t n_known = n.carry - cxi_count(n.carry, unknown_carry);
   bool ok = true;
-  uint32_t *cond_in = cxi_array(p->cond->n_in, sizeof *cond_in, &ok);
-  uint32_t *count =
-      cxi_array(known_body->n_in + (size_t)n_known, sizeof *count, &ok);
-  cx *results = cxi_array(n_known, sizeof *results, &ok);
-  cxi_wires w = cxi_wires_new(n.in, &ok);
+  uint32_t *cond_place = cxi_array(p->cond->n_in, sizeof *cond_place, &ok);
+  uint32_t *body_place = cxi_array(n.body_in, sizeof *body_place, &ok);
+  cx *results = cxi_array(n.carry, sizeof *results, &ok);
+  cxi_wires c = cxi_wires_new(p->cond->n_in, &ok);
+  cxi_wires b = cxi_wires_new(n.body_in, &ok);
+  cx *args = cxi_array(n.in, sizeof *args, &ok);
   if (!ok) {
     cxi_rule_no_memory(0, NULL);
     return false;
   }
-  const uint32_t first = 0;
-  uint32_t n_cond_in = n.cond_consts;
-  for (uint32_t i = 0; i < n.cond_consts; i++) {
-    cxi_wire(&w, known[i], 0);
-    cond_in[i] = i;
-  }
-  for (uint32_t i = 0; i < n.body_in; i++) {
-    if (unknown_body[i]) continue;
-    cxi_wire(&w, known[n.cond_consts + i], 0);
-    if (i >= n.body_consts)
-      cond_in[n_cond_in++] = n.cond_consts + i - n.body_consts;
-  }
-  for (uint32_t i = 0; i < known_body->n_in; i++) count[i] = i;
-  cxi_while_params s = *p;
-  s.n_body_consts = (int64_t)w.n - n.cond_consts - n_known;
-  s.cond = cxi_body_subset(p->cond, n_cond_in, cond_in, NULL, 1, &first);
-  s.body = cxi_body_subset(known_body, known_body->n_in, count, NULL, n_known,
-                           count);
-  if (!s.cond || !s.body) return false;
-  /* a constant operand that is unknown is one the predicate does not need */
+  cxi_places(p->cond->n_in, cond_need, cond_place);
+  cxi_places(n.body_in, body_need, body_place);
   for (uint32_t i = 0; i < n.cond_consts; i++)
-    if (!cxi_given(w.args[i])) w.args[i] = cxi_zeros(r->in_types[i]);
-  cxi_while(&s, w.args, results);
+    if (cond_need[i])
+      cxi_wire_typed(&c, in[i], cond_place[i], p->cond->values[i].type);
+  for (uint32_t i = 0; i < n.body_consts; i++)
+    if (body_need[i])
+      cxi_wire_typed(&b, in[n.cond_consts + i], body_place[i],
+                     p->body->values[i].type);
+  cxi_while_params s = { .n_cond_consts = c.n, .n_body_consts = b.n };
+  for (uint32_t i = 0; i < n.carry; i++) {
+    if (!keep[i]) continue;
+    const uint32_t in_cond = n.cond_consts + i, in_body = n.body_consts + i;
+    const cxi_type type = p->body->values[in_body].type;
+    cxi_wire_typed(&c, cx_none(), cond_place[in_cond], type);
+    cxi_wire_typed(&b, in[n.start_carry + i], body_place[in_body], type);
+  }
+  memcpy(args, c.args, (size_t)s.n_cond_consts * sizeof *args);
+  memcpy(args + s.n_cond_consts, b.args, b.n * sizeof *args);
+  s.cond = cxi_body_fit(cond, c.n, c.places, c.types);
+  s.body = cxi_body_fit(body, b.n, b.places, b.types);
+  if (!s.cond || !s.body) return false;
+  cxi_while(&s, args, results);
   for (uint32_t i = 0, k = 0; i < n.carry; i++)
-    if (!unknown_carry[i]) known_out[i] = results[k++];
+    if (keep[i]) out[i] = results[k++];
   return true;
+}
+
+/* -- partial evaluation ------------------------------------------------------------ */
+
+/* Emits a loop of the known carries alone. part.known: known ins -> known
+ * carries, residuals; the residuals are dropped. */
+static bool emit_known(const cxi_rule *r, const cxi_partial *part,
+                       const cxi_program *cond, const bool *cond_need,
+                       const cx *known, const bool *unknown_body,
+                       cx *known_out) {
+  const cxi_while_sizes n = cxi_while_sizes_of(r->params);
+  const uint32_t n_out = part->known->n_out;
+  bool ok = true;
+  bool *used = cxi_array(n_out, sizeof *used, &ok);
+  bool *known_need = cxi_array(part->known->n_in, sizeof *known_need, &ok);
+  bool *need = cxi_array(n.body_in, sizeof *need, &ok);
+  bool *keep = cxi_array(n.carry, sizeof *keep, &ok);
+  if (!ok) {
+    cxi_rule_no_memory(0, NULL);
+    return false;
+  }
+  for (uint32_t i = 0; i < n_out - part->n_residuals; i++) used[i] = true;
+  const cxi_program *body =
+      r->transforms->narrow(part->known, used, known_need);
+  if (!body) return false;
+  for (uint32_t i = 0, k = 0; i < n.body_in; i++)
+    if (!unknown_body[i]) need[i] = known_need[k++];
+  for (uint32_t i = 0; i < n.carry; i++)
+    keep[i] = !unknown_body[n.body_consts + i];
+  return emit_part(r->params, cond, cond_need, body, need, keep, known,
+                   known_out);
 }
 
 /* The known carries get a loop of their own; the unknown side repeats the
@@ -218,6 +238,7 @@ static void partial_eval(const cxi_rule *r, cxi_split *s, const cx *known,
   const cxi_while_sizes n = cxi_while_sizes_of(p);
   bool ok = true;
   bool *unknown_body = cxi_array(n.body_in, sizeof *unknown_body, &ok);
+  bool *cond_need = cxi_array(p->cond->n_in, sizeof *cond_need, &ok);
   bool *left = cxi_array(n.carry, sizeof *left, &ok);
   cx *args = cxi_array(n.in, sizeof *args, &ok);
   cx *results = cxi_array(n.carry, sizeof *results, &ok);
@@ -226,32 +247,35 @@ static void partial_eval(const cxi_rule *r, cxi_split *s, const cx *known,
     return;
   }
   bool *unknown_carry = unknown_body + n.body_consts;
+  const cxi_program *cond = r->transforms->narrow(p->cond, NULL, cond_need);
   cxi_partial part;
   for (uint32_t i = 0; i < n.body_in; i++)
     unknown_body[i] = cxi_given(unknown[n.cond_consts + i]);
   do {
-    if (!r->transforms->partial_eval(p->body, unknown_body, unknown_carry,
-                                     &part, left)) {
+    if (!cond || !r->transforms->partial_eval(p->body, unknown_body,
+                                              unknown_carry, &part, left)) {
       cxi_rule_stop(n.carry, unknown_out);
       return;
     }
   } while (cxi_join(n.carry, unknown_carry, left));
-  if (cond_is_unknown(p, unknown, unknown_carry, &ok))
-    for (uint32_t i = 0; i < n.carry; i++) unknown_carry[i] = true;
+  bool whole = false; /* the predicate depends on something unknown */
+  for (uint32_t i = 0; i < p->cond->n_in; i++)
+    if (cond_need[i])
+      whole = whole || (i < n.cond_consts ? cxi_given(unknown[i])
+                                          : unknown_carry[i - n.cond_consts]);
+  for (uint32_t i = 0; whole && i < n.carry; i++) unknown_carry[i] = true;
   const uint32_t n_unknown = cxi_count(n.carry, unknown_carry);
-  if (ok && n_unknown < n.carry) {
+  if (n_unknown < n.carry) {
     r->transforms->into_known(s);
-    ok = emit_known(r, part.known, known, unknown_body, known_out);
-    if (ok && (p->body->effects | p->cond->effects) & CXI_EFFECT_ORDERED) {
+    ok = emit_known(r, &part, cond, cond_need, known, unknown_body, known_out);
+    if (ok && n_unknown &&
+        (p->body->effects | p->cond->effects) & CXI_EFFECT_ORDERED) {
       cxi_fail(CX_ENORULE, "while: an ordered effect would happen twice");
       ok = false;
     }
   }
-  if (!ok) {
-    cxi_rule_no_memory(n.carry, unknown_out);
-    return;
-  }
-  if (!n_unknown) return;
+  if (!ok) cxi_rule_stop(n.carry, unknown_out);
+  if (!ok || !n_unknown) return;
   r->transforms->into_unknown(s);
   for (uint32_t i = 0; i < n.in; i++)
     args[i] = cxi_given(unknown[i]) ? unknown[i]
@@ -268,59 +292,25 @@ static void partial_eval(const cxi_rule *r, cxi_split *s, const cx *known,
 static void dce(const cxi_rule *r, const cx *in, const bool *used, cx *out) {
   const cxi_while_params *p = r->params;
   const cxi_while_sizes n = cxi_while_sizes_of(p);
-  const bool first = true;
-  bool ok = true, grown = true;
+  bool ok = true;
   bool *keep = cxi_array(n.carry, sizeof *keep, &ok);
   bool *need = cxi_array(n.body_in, sizeof *need, &ok);
   bool *cond_need = cxi_array(p->cond->n_in, sizeof *cond_need, &ok);
-  uint32_t *outs = cxi_array(n.carry, sizeof *outs, &ok), n_outs = 0;
-  cx *results = cxi_array(n.carry, sizeof *results, &ok);
-  cxi_wires cond = cxi_wires_new(p->cond->n_in, &ok);
-  cxi_wires w = cxi_wires_new(n.in, &ok);
-  if (ok) cxi_inputs_needed(p->cond, &first, cond_need, &ok);
   if (!ok) {
     cxi_rule_no_memory(n.carry, out);
     return;
   }
   if (!cxi_count(n.carry, used) && !(p->body->effects | p->cond->effects))
     return;
+  const cxi_program *body = NULL;
+  const cxi_program *cond = r->transforms->narrow(p->cond, NULL, cond_need);
   memcpy(keep, used, n.carry * sizeof *keep);
   cxi_join(n.carry, keep, cond_need + n.cond_consts);
-  while (grown) {
-    cxi_inputs_needed(p->body, keep, need, &ok);
-    if (!ok) {
-      cxi_rule_no_memory(n.carry, out);
-      return;
-    }
-    grown = cxi_join(n.carry, keep, need + n.body_consts);
-  }
-  cxi_while_params s = *p;
-  for (uint32_t i = 0; i < n.cond_consts; i++)
-    if (cond_need[i]) {
-      cxi_wire(&w, in[i], i);
-      cxi_wire(&cond, in[i], i);
-    }
-  s.n_cond_consts = w.n;
-  for (uint32_t i = 0; i < n.body_consts; i++)
-    if (need[i]) cxi_wire(&w, in[n.cond_consts + i], i);
-  s.n_body_consts = w.n - s.n_cond_consts;
-  for (uint32_t i = 0; i < n.carry; i++) {
-    if (!keep[i]) continue;
-    cxi_wire(&w, in[n.start_carry + i], n.body_consts + i);
-    cxi_wire(&cond, cx_none(), n.cond_consts + i);
-    outs[n_outs++] = i;
-  }
-  const uint32_t zero = 0, skip = (uint32_t)s.n_cond_consts;
-  s.cond = cxi_body_subset(p->cond, cond.n, cond.places, NULL, 1, &zero);
-  s.body =
-      cxi_body_subset(p->body, w.n - skip, w.places + skip, NULL, n_outs, outs);
-  if (!s.cond || !s.body) {
+  do {
+    body = cond ? r->transforms->narrow(p->body, keep, need) : NULL;
+  } while (body && cxi_join(n.carry, keep, need + n.body_consts));
+  if (!body || !emit_part(p, cond, cond_need, body, need, keep, in, out))
     cxi_rule_stop(n.carry, out);
-    return;
-  }
-  cxi_while(&s, w.args, results);
-  for (uint32_t k = 0; k < n_outs; k++)
-    if (used[outs[k]]) out[outs[k]] = results[k];
 }
 
 /* -- evaluate -------------------------------------------------------------------------------- */

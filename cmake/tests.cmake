@@ -13,7 +13,7 @@ if(NOT BUILD_SHARED_LIBS)
     target_include_directories(${name} PRIVATE
       ${PROJECT_SOURCE_DIR}/src ${PROJECT_SOURCE_DIR}/tests)
     target_link_libraries(${name} PRIVATE ${public_libraries}
-      PkgConfig::CMOCKA PkgConfig::JANSSON PkgConfig::LIBZIP
+      PkgConfig::CMOCKA PkgConfig::JANSSON PkgConfig::LIBZIP PkgConfig::ZLIB
       Threads::Threads m)
     set_target_properties(${name} PROPERTIES
       RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/bin/tests)

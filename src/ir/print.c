@@ -11,7 +11,7 @@
 #include "ir/nest.h"
 #include "ir/number.h"
 
-enum { LINE = 80, NAME_LENGTH = 200 };
+enum { LINE = 79, NAME_LENGTH = 200 }; /* a comma may follow a line */
 
 typedef struct printer {
   char *text;

@@ -38,3 +38,25 @@ foreach(file IN LISTS scripts)
   set_tests_properties(${name} PROPERTIES SKIP_RETURN_CODE 77
     ENVIRONMENT "CC=${CMAKE_C_COMPILER}")
 endforeach()
+
+# Fuzzers: build/bin/fuzz/text_fuzz -max_total_time=60. The library is built to
+# report its coverage to them.
+if(CALX_FUZZ AND CMAKE_C_COMPILER_ID MATCHES Clang)
+  target_compile_options(calx PRIVATE
+    -fsanitize=fuzzer-no-link,address,undefined)
+  file(GLOB fuzzers CONFIGURE_DEPENDS
+    ${PROJECT_SOURCE_DIR}/tests/fuzz/*_fuzz.c)
+  foreach(file IN LISTS fuzzers)
+    get_filename_component(name ${file} NAME_WE)
+    add_executable(${name} ${file})
+    target_include_directories(${name} PRIVATE ${PROJECT_SOURCE_DIR}/src)
+    target_compile_options(${name} PRIVATE
+      -fsanitize=fuzzer,address,undefined)
+    target_link_options(${name} PRIVATE -fsanitize=fuzzer,address,undefined)
+    target_link_libraries(${name} PRIVATE calx)
+    set_target_properties(${name} PROPERTIES
+      RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/bin/fuzz)
+  endforeach()
+elseif(CALX_FUZZ)
+  message(WARNING "CALX_FUZZ needs clang: no fuzzers are built")
+endif()

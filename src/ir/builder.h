@@ -30,11 +30,12 @@ cx cxi_builder_input(cxi_builder *b, cxi_type type);
 bool cxi_builder_owns(const cxi_builder *b, cx a);
 const cxi_builder_value *cxi_builder_value_of(const cxi_builder *b, cx a);
 
-/* Orders the equations depth-first from the outputs (those with effects are
- * roots too, in the order of emission), so that dead ones fall away and the
- * text does not depend on the compiler; numbers the values; interns. Restores
- * the emitter that was current before and frees the builder. Returns a
- * program with a reference, or NULL with the first error. */
+/* Orders the equations depth-first, first from those with effects, in the
+ * order of emission, then from the outputs, so that dead ones fall away and
+ * the text does not depend on the compiler; numbers the values; interns.
+ * Restores the emitter that was current before and frees what the builder
+ * holds; its error and error_site stay readable. Returns a program with a
+ * reference, or NULL with the first error. */
 const cxi_program *cxi_builder_finish(cxi_builder *b, cxi_name name,
                                       uint32_t n_in, const cx *in,
                                       uint32_t n_out, const cx *out,

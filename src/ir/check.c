@@ -120,11 +120,10 @@ static bool rebuild_equation(cxi_builder *b, const cxi_program *p, uint32_t i,
 
 static bool same_program(const cxi_program *p, const cxi_program *again,
                          cxi_error *error) {
-  cxi_program copy = *p;
-  if (!cxi_program_identify(&copy))
+  cxi_hash hash, identity;
+  if (!cxi_program_identify(p, &hash, &identity))
     return cxi_error_set(error, CX_EMEMORY, "out of memory");
-  if (!cxi_hash_equal(copy.hash, p->hash) ||
-      !cxi_hash_equal(copy.identity, p->identity))
+  if (!cxi_hash_equal(hash, p->hash) || !cxi_hash_equal(identity, p->identity))
     return fail(error, p, "its hash is not that of its structure");
   if (!cxi_program_same(p, again) || p->effects != again->effects)
     return fail(error, p,

@@ -132,9 +132,9 @@ static void add_identity(const cxi_program *sub, void *bytes) {
 }
 
 /* What identity has beyond the structure. */
-static void add_origin(cxi_bytes *b, const cxi_program *p) {
-  cxi_bytes_add_u64(b, p->hash.lo);
-  cxi_bytes_add_u64(b, p->hash.hi);
+static void add_origin(cxi_bytes *b, const cxi_program *p, cxi_hash hash) {
+  cxi_bytes_add_u64(b, hash.lo);
+  cxi_bytes_add_u64(b, hash.hi);
   cxi_bytes_add_u32(b, p->name);
   for (uint32_t i = 0; i < p->n_equations; i++) {
     const cxi_equation *e = &p->equations[i];
@@ -146,13 +146,14 @@ static void add_origin(cxi_bytes *b, const cxi_program *p) {
   }
 }
 
-bool cxi_program_identify(cxi_program *p) {
+bool cxi_program_identify(const cxi_program *p, cxi_hash *out_hash,
+                          cxi_hash *out_identity) {
   cxi_bytes b = { 0 };
   add_structure(&b, p);
-  if (!b.failed) p->hash = cxi_hash_bytes(b.data, b.n);
+  if (!b.failed) *out_hash = cxi_hash_bytes(b.data, b.n);
   b.n = 0;
-  add_origin(&b, p);
-  if (!b.failed) p->identity = cxi_hash_bytes(b.data, b.n);
+  if (!b.failed) add_origin(&b, p, *out_hash);
+  if (!b.failed) *out_identity = cxi_hash_bytes(b.data, b.n);
   cxi_bytes_free(&b);
   return !b.failed;
 }

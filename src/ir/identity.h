@@ -4,8 +4,9 @@
 
 #include "ir/program.h"
 
-/* Fills p->hash and p->identity from the rest; false without memory. */
-bool cxi_program_identify(cxi_program *p);
+/* The two hashes of p, from all its other fields; false without memory. */
+bool cxi_program_identify(const cxi_program *p, cxi_hash *out_hash,
+                          cxi_hash *out_identity);
 /* Same structure, name, sites and scopes; sub-programs are the same object. */
 bool cxi_program_same(const cxi_program *a, const cxi_program *b);
 

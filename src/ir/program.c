@@ -73,7 +73,7 @@ static const cxi_program *find_or_insert(cxi_program *p) {
 
 const cxi_program *cxi_program_intern(cxi_program *p) {
   const cxi_program *found = NULL;
-  if (cxi_program_identify(p)) {
+  if (cxi_program_identify(p, &p->hash, &p->identity)) {
     pthread_mutex_lock(&lock);
     found = find_or_insert(p);
     pthread_mutex_unlock(&lock);

@@ -6,8 +6,8 @@
  *     return %3, %3
  *   }
  *   program @main(%0: f32[3], %1: f32[5,3]) {
- *     %2: f32[3], %3: f32[5,3] = scan[body=@body, length=5, reverse=false,
- *       unroll=1, n_consts=0, n_carry=1] %0, %1
+ *     %2: f32[3], %3: f32[5,3] = scan[body=@body, length=5, reverse=false, unroll=1,
+ *       n_consts=0, n_carry=1] %0, %1
  *     return %3
  *   }
  *
@@ -15,7 +15,7 @@
  * are made distinct by a suffix. Literals carry their dtype: 1.5:f32, nan:f32,
  * -inf:f64, true:bool, 7:i32; a NaN with other bits than the default quiet
  * one is written 0x7fc00001:f32. Every parameter is written. Line breaks are
- * blanks; "//" starts a comment. */
+ * blanks; "//" starts a comment. docs/program-text.md has the grammar. */
 #ifndef CXI_TEXT_H
 #define CXI_TEXT_H
 

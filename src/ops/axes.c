@@ -11,12 +11,10 @@ cx_dims cxi_dims_insert(cx_dims dims, int at, int64_t size) {
 
 bool cxi_axes_valid(const cx_dims *axes, int rank) {
   if (axes->n < 0 || axes->n > CX_MAX_DIMS) return false;
-  bool seen[CX_MAX_DIMS] = { false };
-  for (int i = 0; i < axes->n; i++) {
-    int64_t axis = axes->d[i];
-    if (axis < 0 || axis >= rank || seen[axis]) return false;
-    seen[axis] = true;
-  }
+  for (int i = 0; i < axes->n; i++)
+    if (axes->d[i] < 0 || axes->d[i] >= rank ||
+        cxi_dims_find(axes, axes->d[i]) != i)
+      return false;
   return true;
 }
 

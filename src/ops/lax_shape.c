@@ -6,7 +6,7 @@ static cx too_many(const char *op) {
   return cxi_fail(CX_ESHAPE, "%s: more than %d dimensions", op, CX_MAX_DIMS);
 }
 
-/* -- filled arrays ---------------------------------------------------------- */
+/* -- filled arrays --------------------------------------------------------- */
 
 cx cxi_full(cxi_type type, double number) {
   return cxi_broadcast_scalar(cxi_number(cxi_type_dtype(type), number),
@@ -24,7 +24,7 @@ cx cxi_iota(cx_dtype type, cx_dims shape, int axis) {
   return cxi_emit1(CXI_PRIM_iota, &p, 0, NULL);
 }
 
-/* -- broadcasting and moving ------------------------------------------------ */
+/* -- broadcasting and moving ----------------------------------------------- */
 
 cx cxi_broadcast_in_dim(cx x, cx_dims shape, cx_dims map) {
   if (shape.n < 0) return too_many("broadcast_in_dim");
@@ -95,7 +95,7 @@ cx cxi_insert_axis(cx x, int axis, int64_t size) {
       x, shape, cxi_axes_shift(cxi_dims_range(0, cxi_rank_at(x)), axis));
 }
 
-/* -- joining ---------------------------------------------------------------- */
+/* -- joining --------------------------------------------------------------- */
 
 cx cxi_concatenate(int axis, uint32_t n, const cx *items) {
   if (n == 1) return items[0];
@@ -126,7 +126,7 @@ void cxi_split_axis(cx x, int axis, cxi_ints sizes, cx *out) {
   cxi_emit(CXI_PRIM_split, &p, 1, &x, sizes.n, out);
 }
 
-/* -- windows ---------------------------------------------------------------- */
+/* -- windows --------------------------------------------------------------- */
 
 static bool all_equal(const cx_dims *dims, int64_t value) {
   for (int i = 0; i < dims->n; i++)
@@ -139,7 +139,8 @@ cx cxi_slice(cx x, cx_dims start, cx_dims limit, cx_dims strides) {
   if (start.n == shape.n && strides.n == shape.n && all_equal(&start, 0) &&
       all_equal(&strides, 1) && cxi_dims_equal(&limit, &shape))
     return x;
-  const cxi_slice_params p = { .start = start, .limit = limit,
+  const cxi_slice_params p = { .start = start,
+                               .limit = limit,
                                .strides = strides };
   return cxi_emit1(CXI_PRIM_slice, &p, 1, &x);
 }

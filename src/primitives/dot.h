@@ -1,0 +1,19 @@
+/* dot.h - what the rules of dot_general and its evaluation share. */
+#ifndef CXI_DOT_H
+#define CXI_DOT_H
+
+#include "ir/row.h"
+
+/* The dtype in which products are summed: f32 or f64 for floats, u64 (whose
+ * low bits are those of every other width) for integers and bools. */
+cx_dtype cxi_dot_wide(cx_dtype operands, cx_dtype result);
+
+/* out = addend + a b (addend NULL: 0), the sum over K first. One order: each
+ * element is fma(a[k], b[k], sum) for k in row-major order of the contracted
+ * axes as listed, from 0, in the wide dtype; the addend comes last, and the
+ * result is rounded once. */
+bool cxi_dot_evaluate(const cxi_dot_general_params *p, const cxi_view *a,
+                      const cxi_view *b, const cxi_view *addend,
+                      const cxi_view *out, cxi_error *error);
+
+#endif

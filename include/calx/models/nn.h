@@ -1,0 +1,46 @@
+/* nn.h - parameters and layers that models are built from.
+ *
+ * Parameters are trees with PyTorch's names and layouts, so that published
+ * checkpoints load as they are: a linear layer has weight (out, in). */
+#ifndef CALX_MODELS_NN_H
+#define CALX_MODELS_NN_H
+
+#include "calx/calx.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* -- layers: x (..., in); params with the names shown ---------------------------- */
+
+/* x weight^T + bias: weight (out, in), bias (out) if it is there.
+ * Returns (..., out). CX_ESHAPE if in differs. */
+CX_API CX_USED cx nn_linear(cx params, cx x);
+/* Rows of weight (n, width) by integer ids (...): (..., width). Ids that are out
+ * of range give NaN. */
+CX_API CX_USED cx nn_embedding(cx params, cx ids);
+/* Layer normalisation over the last axis with weight and bias (n). */
+CX_API CX_USED cx nn_layer_norm(cx params, cx x, double eps);
+/* relu, gelu, gelu_new, gelu_pytorch_tanh, silu, swish, tanh: by the name that
+ * configuration files use. CX_EUSER names one that is not known. */
+CX_API CX_USED cx nn_activation(const char *name, cx x);
+
+/* -- fresh parameters, f32 ----------------------------------------------------------- */
+
+/* N(0, std^2) weight (out, in) and zero bias. */
+CX_API CX_USED cx nn_linear_init(cx key, int64_t in, int64_t out, double std);
+/* Uniform in +-sqrt(6 / (in + out)): Glorot & Bengio 2010, eq. 16. */
+CX_API CX_USED cx nn_glorot(cx key, int64_t in, int64_t out);
+/* N(0, 2 / in): He et al. 2015, arXiv:1502.01852, eq. 10. */
+CX_API CX_USED cx nn_he(cx key, int64_t in, int64_t out);
+CX_API CX_USED cx nn_embedding_init(cx key, int64_t n, int64_t width,
+                                    double std);
+CX_API CX_USED cx nn_layer_norm_init(int64_t n); /* ones and zeros */
+
+/* The number of elements in all arrays of a tree. */
+CX_API int64_t nn_count(cx params);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

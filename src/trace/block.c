@@ -1,0 +1,155 @@
+/* block.c - the memory of arrays: blocks kept by size class. */
+#include "trace/block.h"
+
+#include <pthread.h>
+
+#include "base/alloc.h"
+
+/* Classes: multiples of 64 bytes up to 1 KiB, then four steps per octave. */
+enum {
+  ALIGNMENT = 64, SMALL = 16, STEPS = 4, OCTAVES = 40,
+  CLASSES = SMALL + STEPS * OCTAVES
+};
+/* Bytes that may wait; beyond them blocks go back to the system. */
+static const size_t WAITING_MOST = (size_t)1 << 30;
+
+typedef struct waiting {
+  struct waiting *next;
+} waiting;
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static waiting *classes[CLASSES];
+static cxi_block_stats stats;
+
+/* -- accounts ----------------------------------------------------------------- */
+
+cxi_account *cxi_account_open(size_t limit) {
+  cxi_account *account = cxi_alloc_zeroed(1, sizeof *account);
+  if (!account) return NULL;
+  account->refs = 1;
+  account->limit = limit;
+  return account;
+}
+
+void cxi_account_close(cxi_account *account) {
+  if (!account) return;
+  if (__atomic_sub_fetch(&account->refs, 1, __ATOMIC_ACQ_REL) == 0)
+    cxi_free(account);
+}
+
+static bool charge(cxi_account *account, size_t bytes) {
+  if (!account) return true;
+  size_t live = __atomic_add_fetch(&account->live, bytes, __ATOMIC_RELAXED);
+  if (account->limit && live > account->limit) {
+    __atomic_sub_fetch(&account->live, bytes, __ATOMIC_RELAXED);
+    return false;
+  }
+  if (live > account->peak) account->peak = live;
+  __atomic_add_fetch(&account->refs, 1, __ATOMIC_RELAXED);
+  return true;
+}
+
+static void discharge(cxi_account *account, size_t bytes) {
+  if (!account) return;
+  __atomic_sub_fetch(&account->live, bytes, __ATOMIC_RELAXED);
+  cxi_account_close(account);
+}
+
+/* -- classes -------------------------------------------------------------------- */
+
+/* The class of `bytes` and its capacity; -1 if there is none so large. */
+static int class_of(size_t bytes, size_t *out_capacity) {
+  size_t units = bytes ? (bytes + ALIGNMENT - 1) / ALIGNMENT : 1;
+  if (units <= SMALL) {
+    *out_capacity = units * ALIGNMENT;
+    return (int)units - 1;
+  }
+  /* units in (2^k, 2^(k+1)], cut into four equal steps of 2^(k-2) */
+  int k = 63 - __builtin_clzll((unsigned long long)(units - 1));
+  size_t base = (size_t)1 << k, step = base / STEPS;
+  size_t s = (units - base + step - 1) / step;
+  int octave = k - 4;
+  if (octave >= OCTAVES) return -1;
+  *out_capacity = (base + s * step) * ALIGNMENT;
+  return SMALL + octave * STEPS + (int)s - 1;
+}
+
+/* The pointer that cxi_alloc gave stands just before the block. */
+static void *fresh(size_t capacity) {
+  char *memory = cxi_alloc(capacity + ALIGNMENT + sizeof(void *));
+  if (!memory) return NULL;
+  uintptr_t first = (uintptr_t)memory + sizeof(void *);
+  char *block = memory + sizeof(void *) + (-first & (ALIGNMENT - 1));
+  ((void **)(void *)block)[-1] = memory;
+  return block;
+}
+
+static void discard(void *block) { cxi_free(((void **)block)[-1]); }
+
+void *cxi_block_take(size_t bytes, cxi_account *account,
+                     size_t *out_capacity) {
+  size_t capacity;
+  int class = class_of(bytes, &capacity);
+  if (class < 0 || !charge(account, capacity)) return NULL;
+  *out_capacity = capacity;
+  pthread_mutex_lock(&lock);
+  waiting *block = classes[class];
+  if (block) {
+    classes[class] = block->next;
+    stats.waiting_bytes -= capacity;
+  } else {
+    stats.fresh++;
+  }
+  pthread_mutex_unlock(&lock);
+  if (block) return block;
+  void *memory = fresh(capacity);
+  if (!memory) {
+    cxi_blocks_trim();
+    memory = fresh(capacity);
+  }
+  if (!memory) discharge(account, capacity);
+  return memory;
+}
+
+void cxi_block_give(void *memory, size_t capacity, cxi_account *account) {
+  size_t exact;
+  int class = class_of(capacity, &exact);
+  discharge(account, capacity);
+  pthread_mutex_lock(&lock);
+  bool keep = stats.waiting_bytes + capacity <= WAITING_MOST;
+  if (keep) {
+    waiting *block = memory;
+    block->next = classes[class];
+    classes[class] = block;
+    stats.waiting_bytes += capacity;
+  }
+  pthread_mutex_unlock(&lock);
+  if (!keep) discard(memory);
+}
+
+void cxi_blocks_trim(void) {
+  waiting *all = NULL;
+  pthread_mutex_lock(&lock);
+  for (int c = 0; c < CLASSES; c++) {
+    while (classes[c]) {
+      waiting *block = classes[c];
+      classes[c] = block->next;
+      block->next = all;
+      all = block;
+    }
+  }
+  stats.waiting_bytes = 0;
+  pthread_mutex_unlock(&lock);
+  while (all) {
+    waiting *next = all->next;
+    discard(all);
+    all = next;
+  }
+}
+
+cxi_block_stats cxi_blocks_now(void) {
+  pthread_mutex_lock(&lock);
+  cxi_block_stats now = stats;
+  pthread_mutex_unlock(&lock);
+  return now;
+}

@@ -1,0 +1,28 @@
+/* device.h - what runs programs; runtime/ implements it. */
+#ifndef CXI_DEVICE_H
+#define CXI_DEVICE_H
+
+#include "base/view.h"
+#include "trace/context.h"
+
+/* An executable for one program, kept by an entry of the memo (call.h). */
+typedef struct cxi_compiled cxi_compiled;
+
+struct cxi_device {
+  const char *name;
+  /* One equation at once: out[] are dense views to be filled. */
+  bool (*apply)(cx_ctx *, cxi_prim, const void *params, uint32_t n_in,
+                const cxi_view *in, uint32_t n_out, cxi_view *out,
+                cxi_error *error);
+  /* A program at once; out[i] becomes a new array. */
+  bool (*run)(cx_ctx *, const cxi_program *, const cxi_view *in,
+              cxi_array **out, cxi_error *error);
+};
+
+/* The emitter of plain operations: infer, then the device's apply. */
+void cxi_eager_emitter(cxi_emitter *out);
+
+/* The device called `name` of this process, or NULL with *error. */
+const cxi_device *cxi_device_find(const char *name, cxi_error *error);
+
+#endif

@@ -1,0 +1,274 @@
+/* handle.c - slots, scopes, kept values: what handles are looked up in. */
+#include <stdio.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "trace/context.h"
+#include "trace/function.h"
+#include "trace/tracer.h"
+
+/* -- scopes ------------------------------------------------------------------------ */
+
+uint32_t cxi_scope_push(cx_ctx *ctx, cxi_scope_kind kind, const char *name) {
+  if (!cxi_grow(&ctx->scopes, &ctx->cap_scopes, ctx->n_scopes + 1u,
+                sizeof *ctx->scopes))
+    return 0;
+  const uint32_t serial = cxi_serial_next();
+  ctx->scopes[ctx->n_scopes++] = (cxi_scope_entry){
+    .serial = serial, .first = ctx->n_slots, .kind = kind, .name = name
+  };
+  return serial;
+}
+
+static void remember(cx_ctx *ctx, uint32_t serial, cxi_scope_kind kind,
+                     const char *name) {
+  ctx->ended[ctx->n_ended++ % CXI_ENDED] = (cxi_ended){ serial, kind, name };
+}
+
+static void kept_free(cx_ctx *ctx, uint32_t i) {
+  cxi_kept *k = &ctx->kept[i];
+  remember(ctx, k->serial, CXI_SCOPE_KEPT, NULL);
+  const cxi_item item = k->item;
+  *k = (cxi_kept){ .next = ctx->free_kept };
+  ctx->free_kept = i + 1;
+  cxi_item_release(item);
+}
+
+/* Releasing may call a user's release function, which may use the library:
+ * the scope is off the stack before. */
+static void pop_top(cx_ctx *ctx) {
+  cxi_scope_entry s = ctx->scopes[--ctx->n_scopes];
+  remember(ctx, s.serial, s.kind, s.name);
+  cxi_functions_release(s.functions);
+  while (ctx->n_slots > s.first) {
+    const cxi_item item = ctx->slots[--ctx->n_slots].item;
+    ctx->slots[ctx->n_slots].serial = 0;
+    cxi_item_release(item);
+  }
+  for (uint32_t at = s.escaped; at;) {
+    const uint32_t next = ctx->kept[at - 1].next;
+    kept_free(ctx, at - 1);
+    at = next;
+  }
+  cxi_arena_free(&s.strings);
+}
+
+void cxi_scope_pop(cx_ctx *ctx, uint32_t serial) {
+  uint32_t i = ctx->n_scopes;
+  while (i > 0 && ctx->scopes[i - 1].serial != serial) i--;
+  if (i == 0) return;
+  while (ctx->n_scopes >= i) pop_top(ctx);
+}
+
+/* Inside a trace, the trace owns all handles. */
+cx_scope cx_scope_push_(void) {
+  cx_ctx *ctx = cxi_context_now();
+  if (!ctx || ctx->trace) return (cx_scope){ 0 };
+  const uint32_t serial = cxi_scope_push(ctx, CXI_SCOPE_BLOCK, NULL);
+  if (!serial) cxi_report_memory();
+  return (cx_scope){ serial };
+}
+
+void cx_scope_pop_(cx_scope *scope) {
+  cx_ctx *ctx = cxi_context_now();
+  if (!scope->id) return;
+  if (!ctx || ctx->n_scopes == 0
+      || ctx->scopes[ctx->n_scopes - 1].serial != scope->id)
+    ctx = cxi_context_of_scope(scope->id);
+  if (ctx) cxi_scope_pop(ctx, scope->id);
+}
+
+const char *cxi_string(const char *text) {
+  cx_ctx *ctx = cxi_context_now();
+  if (!ctx) return "";
+  cxi_scope_entry *s = &ctx->scopes[ctx->n_scopes - 1];
+  const char *copy = cxi_arena_copy(&s->strings, text, strlen(text) + 1);
+  return copy ? copy : "";
+}
+
+/* -- making handles ------------------------------------------------------------------ */
+
+static cx slot_push(cx_ctx *ctx, cxi_item item) {
+  if (ctx->n_slots == ctx->cap_slots
+      && (ctx->n_slots >= CXI_KEPT_FIRST
+          || !cxi_grow(&ctx->slots, &ctx->cap_slots, ctx->n_slots + 1u,
+                       sizeof *ctx->slots))) {
+    cxi_item_release(item);
+    return cxi_report_memory();
+  }
+  const uint32_t serial = ctx->scopes[ctx->n_scopes - 1].serial;
+  ctx->slots[ctx->n_slots++] = (cxi_slot){ item, serial };
+  return (cx){ ctx->n_slots, serial };
+}
+
+cx cxi_handle(cxi_item item) {
+  cx_ctx *ctx = cxi_context_now();
+  switch (item.kind) {
+    case CXI_ITEM_NOTHING: return (cx){ 0, 0 };
+    case CXI_ITEM_POISON:
+    case CXI_ITEM_TRACER: return item.as.handle;
+    case CXI_ITEM_NONE: return cx_none();
+    case CXI_ITEM_NUMBER:
+      if (item.weak && item.type != cxi_sig_type(cxi_sig_of(item)))
+        return cxi_number_weak(cxi_type_dtype(item.type), item.as.bits);
+      if (ctx && ctx->trace)
+        return cxi_literal_bits(cxi_type_dtype(item.type), item.as.bits);
+      break;
+    default: break;
+  }
+  if (ctx) return slot_push(ctx, item);
+  cxi_item_release(item);
+  cxi_context_need();
+  return (cx){ 0, 1 };
+}
+
+/* -- looking handles up ---------------------------------------------------------------- */
+
+static bool find(const cx_ctx *ctx, cx a, cxi_item *out) {
+  const uint32_t i = a.index - 1;
+  if (i < ctx->n_slots && ctx->slots[i].serial == a.generation) {
+    *out = ctx->slots[i].item;
+    return true;
+  }
+  const uint32_t k = i - CXI_KEPT_FIRST;
+  if (k < ctx->n_kept && ctx->kept[k].serial == a.generation) {
+    *out = ctx->kept[k].item;
+    return true;
+  }
+  return cxi_trace_find(ctx->trace, a, out);
+}
+
+cxi_item cxi_item_peek(cx a) {
+  const cx_ctx *ctx = cxi_context_now();
+  cxi_item item = { .kind = CXI_ITEM_NOTHING };
+  if (a.index == 0) {
+    item.kind = a.generation ? CXI_ITEM_POISON : CXI_ITEM_NOTHING;
+    item.as.handle = a;
+  } else if (a.index == UINT32_MAX) {
+    item.kind = CXI_ITEM_NONE;
+  } else if (cxi_is_number(a)) {
+    item = cxi_number_item(a);
+  } else if (ctx && !find(ctx, a, &item)) {
+    item.kind = CXI_ITEM_NOTHING;
+  }
+  return item;
+}
+
+/* Why a handle is not valid. */
+static cx report_invalid(const cx_ctx *ctx, cx a) {
+  const uint32_t n = ctx->n_ended < CXI_ENDED ? ctx->n_ended : CXI_ENDED;
+  for (uint32_t i = 0; i < n; i++) {
+    const cxi_ended *e = &ctx->ended[i];
+    if (e->serial != a.generation) continue;
+    if (e->kind == CXI_SCOPE_TRACE)
+      return cxi_reportf(CX_ELIFETIME, "this handle's trace (%s) has ended",
+                         e->name ? e->name : "?");
+    return cxi_report(CX_ELIFETIME, e->kind == CXI_SCOPE_KEPT
+                                        ? "this handle has been dropped"
+                                        : "this handle's scope has ended");
+  }
+  if (cxi_context_elsewhere(a.generation))
+    return cxi_report(CX_ELIFETIME, "this handle belongs to another context");
+  return cxi_report(CX_ELIFETIME,
+                    "this handle is not valid here: it ended long ago or"
+                    " belongs to another context");
+}
+
+cxi_item cxi_item_of(cx a) {
+  cxi_item item = cxi_item_peek(a);
+  if (item.kind != CXI_ITEM_NOTHING || a.index == 0) return item;
+  const cx_ctx *ctx = cxi_context_need();
+  item.kind = CXI_ITEM_POISON;
+  item.as.handle = ctx ? report_invalid(ctx, a) : (cx){ 0, 1 };
+  return item;
+}
+
+bool cxi_array_alive(const cxi_array *a) { return a->donated_at == 0; }
+
+cx cxi_report_donated(const char *what, const cxi_array *a) {
+  char type[128];
+  cxi_aval_print(type, sizeof type, cxi_type_aval(a->type));
+  return cxi_reportf(CX_ELIFETIME, "%s%sthis array (%s) was donated to %s at %s",
+                     what ? what : "", what ? ": " : "",
+                     type, cxi_name_text(a->donated_to),
+                     cxi_name_text(a->donated_at));
+}
+
+/* -- lifetimes -------------------------------------------------------------------------- */
+
+static uint32_t kept_make(cx_ctx *ctx, cxi_item item) {
+  uint32_t i;
+  if (ctx->free_kept) {
+    i = ctx->free_kept - 1;
+    ctx->free_kept = ctx->kept[i].next;
+  } else {
+    if (!cxi_grow(&ctx->kept, &ctx->cap_kept, ctx->n_kept + 1u,
+                  sizeof *ctx->kept))
+      return UINT32_MAX;
+    i = ctx->n_kept++;
+  }
+  ctx->kept[i] = (cxi_kept){ cxi_item_retain(item), cxi_serial_next(), 0 };
+  return i;
+}
+
+static cx kept_handle(const cx_ctx *ctx, uint32_t i) {
+  return (cx){ i + 1 + CXI_KEPT_FIRST, ctx->kept[i].serial };
+}
+
+/* A value that a kept entry may hold. */
+static bool keepable(const char *what, cx a, cxi_item *out, cx *out_result) {
+  *out = cxi_item_of(a);
+  *out_result = a;
+  if (out->kind == CXI_ITEM_POISON) *out_result = out->as.handle;
+  if (out->kind < CXI_ITEM_NUMBER) return false;
+  cx_ctx *ctx = cxi_context_need();
+  if (!ctx) return false;
+  if (out->kind == CXI_ITEM_TRACER || ctx->trace) {
+    *out_result = cxi_reportf(CX_ETRACE, "%s: not inside a traced function",
+                              what);
+    return false;
+  }
+  return true;
+}
+
+cx cx_keep(cx a) {
+  cxi_item item;
+  cx result;
+  if (!keepable("keep", a, &item, &result)) return result;
+  cx_ctx *ctx = cxi_context_now();
+  const uint32_t i = kept_make(ctx, cxi_number_strong(item));
+  return i == UINT32_MAX ? cxi_report_memory() : kept_handle(ctx, i);
+}
+
+void cx_drop(cx a) {
+  cx_ctx *ctx = cxi_context_now();
+  const uint32_t k = a.index - 1 - CXI_KEPT_FIRST;
+  if (a.index == 0 || cx_is_none(a) || cxi_is_number(a)) return;
+  if (ctx && k < ctx->n_kept && ctx->kept[k].serial == a.generation)
+    kept_free(ctx, k);
+  else if (cxi_item_of(a).kind != CXI_ITEM_POISON)
+    cxi_report(CX_ELIFETIME, "drop: this handle was not kept");
+}
+
+/* The outermost scope keeps what escapes from it. */
+cx cx_escape(cx a) {
+  cxi_item item;
+  cx result;
+  cx_ctx *ctx = cxi_context_now();
+  if (ctx && ctx->trace) return a;
+  if (!keepable("escape", a, &item, &result)) return result;
+  if (ctx->n_scopes < 2) return a;
+  const uint32_t i = kept_make(ctx, cxi_number_strong(item));
+  if (i == UINT32_MAX) return cxi_report_memory();
+  cxi_scope_entry *outer = &ctx->scopes[ctx->n_scopes - 2];
+  ctx->kept[i].next = outer->escaped;
+  outer->escaped = i + 1;
+  return kept_handle(ctx, i);
+}
+
+void cx_swap(cx *slot, cx a) {
+  const cx kept = cx_keep(a);
+  if (cxi_is_poison(kept)) return;
+  cx_drop(*slot);
+  *slot = kept;
+}

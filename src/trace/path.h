@@ -1,0 +1,21 @@
+/* path.h - dotted paths in trees, and the nearest name for messages. */
+#ifndef CXI_PATH_H
+#define CXI_PATH_H
+
+#include "trace/context.h"
+
+/* " (have 6, nearest "bias")" for a key that a dict does not have. */
+typedef struct cxi_nearest {
+  char text[192];
+} cxi_nearest_text;
+cxi_nearest_text cxi_nearest(const cxi_tree *t, const char *name);
+
+/* The subtree at the path, borrowed; false if it is not there. "" is the tree
+ * itself. A tuple's items are numbers. */
+bool cxi_path_find(cxi_item tree, const char *path, cxi_item *out);
+/* " (have 6, nearest "fc2.bias")" among the paths of the tree's leaves. */
+cxi_nearest_text cxi_path_nearest(cxi_item tree, const char *path);
+/* The path of a leaf; as snprintf. */
+int cxi_path_of_leaf(char *out, size_t room, cxi_item tree, uint32_t leaf);
+
+#endif

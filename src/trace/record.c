@@ -1,0 +1,335 @@
+/* record.c - described structs: environments, cx_pack, cx_as. */
+#include "trace/record.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "trace/path.h"
+
+/* -- the leaf types ---------------------------------------------------------------- */
+
+#define LEAF(T) const cx_rec cx_rec_##T = { #T, sizeof(T), 0, NULL };
+LEAF(cx) LEAF(cx_fn) LEAF(cx_str) LEAF(cx_dtype) LEAF(cx_dims)
+LEAF(int) LEAF(unsigned) LEAF(int32_t) LEAF(uint32_t) LEAF(int64_t)
+LEAF(uint64_t) LEAF(size_t) LEAF(float) LEAF(double) LEAF(_Bool)
+LEAF(bool)
+#undef LEAF
+
+/* -- walking the fields ------------------------------------------------------------- */
+
+typedef struct cursor cursor;
+/* Called for each leaf field; `offset` from the start of the struct. */
+typedef void visit(cursor *, const cx_rec *leaf, size_t offset);
+struct cursor {
+  visit *visit;
+  const char *from;           /* the struct that is read */
+  char *to;                   /* the one that is written */
+  cxi_bytes *key;
+  cxi_captures *captures;
+  const cxi_item *items;
+  uint32_t n_items;
+  bool failed;
+};
+
+/* Recursion follows the nesting of C types. */
+static void walk(cursor *c, const cx_rec *rec, size_t offset) {
+  if (rec->n_fields == 0) {
+    c->visit(c, rec, offset);
+    return;
+  }
+  for (int i = 0; i < rec->n_fields; i++) {
+    const cx_field *f = &rec->fields[i];
+    for (size_t at = 0; at + f->type->size <= f->size; at += f->type->size)
+      walk(c, f->type, offset + f->offset + at);
+  }
+}
+
+/* -- freezing -------------------------------------------------------------------------- */
+
+void cxi_captures_add(cxi_captures *c, const cxi_item *items, uint32_t n) {
+  if (!cxi_grow(&c->items, &c->cap, (size_t)c->n + n, sizeof *items)) {
+    c->failed = true;
+    return;
+  }
+  if (n) memcpy(c->items + c->n, items, n * sizeof *items);
+  c->n += n;
+}
+
+/* How a handle stands in a template and in the key. */
+enum { NOT_GIVEN, STATIC_NUMBER, CAPTURED };
+static const cx captured_mark = { 0, UINT32_MAX };
+
+static void freeze_handle(cursor *c, cx a, cx *out) {
+  const cxi_item item = cxi_item_of(a);
+  *out = a;
+  if (item.kind == CXI_ITEM_NOTHING) {
+    cxi_bytes_add_u32(c->key, NOT_GIVEN);
+  } else if (item.kind == CXI_ITEM_NUMBER && cxi_is_number(a)) {
+    cxi_bytes_add_u32(c->key, STATIC_NUMBER);
+    cxi_bytes_add(c->key, &a, sizeof a);
+  } else {
+    if (item.kind == CXI_ITEM_POISON && !c->captures->poison.generation)
+      c->captures->poison = item.as.handle;
+    cxi_bytes_add_u32(c->key, CAPTURED);
+    cxi_captures_add(c->captures, &item, 1);
+    *out = captured_mark;
+  }
+}
+
+static void freeze_function(cursor *c, cx_fn f, cx_fn *out) {
+  *out = NULL;
+  if (!f) {
+    cxi_bytes_add_u64(c->key, 0);
+    return;
+  }
+  if (!cxi_fn_check(f)) {
+    c->captures->failed = true;
+    return;
+  }
+  cxi_bytes_add_u64(c->key, (uint64_t)(uintptr_t)f->code);
+  if (f->poison.generation && !c->captures->poison.generation)
+    c->captures->poison = f->poison;
+  cxi_captures_add(c->captures, f->captures, f->n_captures);
+  *out = &f->code->plain;
+}
+
+static void freeze(cursor *c, const cx_rec *leaf, size_t offset) {
+  const char *from = c->from + offset;
+  char *to = c->to + offset;
+  if (leaf == &cx_rec_cx) {
+    freeze_handle(c, *(const cx *)(const void *)from, (cx *)(void *)to);
+  } else if (leaf == &cx_rec_cx_fn) {
+    freeze_function(c, *(const cx_fn *)(const void *)from,
+                    (cx_fn *)(void *)to);
+  } else if (leaf == &cx_rec_cx_str) {
+    const char *text = *(const cx_str *)(const void *)from;
+    cxi_bytes_add_u32(c->key, text != NULL);
+    if (text) cxi_bytes_add_text(c->key, text);
+    *(cx_str *)(void *)to = text ? cxi_name_text(cxi_name_of(text)) : NULL;
+  } else if (leaf == &cx_rec_cx_dims) {
+    const cx_dims *dims = (const cx_dims *)(const void *)from;
+    const int n = dims->n > 0 && dims->n <= CX_MAX_DIMS ? dims->n : 0;
+    cxi_bytes_add_u32(c->key, (uint32_t)dims->n);
+    cxi_bytes_add(c->key, dims->d, (size_t)n * sizeof *dims->d);
+    *(cx_dims *)(void *)to = *dims;
+  } else { /* a number: one word, without padding */
+    cxi_bytes_add(c->key, from, leaf->size);
+    memcpy(to, from, leaf->size);
+  }
+}
+
+void cxi_record_freeze(const cx_rec *rec, const void *env, void *out_template,
+                       cxi_bytes *key, cxi_captures *captures) {
+  cursor c = { .visit = freeze, .from = env, .to = out_template, .key = key,
+               .captures = captures };
+  walk(&c, rec, 0);
+}
+
+/* -- thawing ---------------------------------------------------------------------------- */
+
+static void thaw(cursor *c, const cx_rec *leaf, size_t offset) {
+  char *to = c->to + offset;
+  if (leaf == &cx_rec_cx) {
+    cx *a = (cx *)(void *)to;
+    if (a->index != captured_mark.index
+        || a->generation != captured_mark.generation || !c->n_items)
+      return;
+    *a = cxi_handle(cxi_item_retain(*c->items++));
+    c->n_items--;
+    if (cxi_is_poison(*a)) c->failed = true;
+  } else if (leaf == &cx_rec_cx_fn) {
+    cx_fn *f = (cx_fn *)(void *)to;
+    if (!*f || (*f)->code->n_captures == 0) return;
+    const uint32_t n = (*f)->code->n_captures;
+    if (n > c->n_items) return;
+    *f = cxi_fn_bind((*f)->code, n, c->items);
+    if (!*f) c->failed = true;
+    c->items += n;
+    c->n_items -= n;
+  }
+}
+
+bool cxi_record_thaw(const cx_rec *rec, void *out, const cxi_item *captures,
+                     uint32_t n_captures) {
+  cursor c = { .visit = thaw, .to = out, .items = captures,
+               .n_items = n_captures };
+  walk(&c, rec, 0);
+  return !c.failed;
+}
+
+/* -- cx_pack: a struct as a tree ----------------------------------------------------- */
+
+static cxi_item pack(const cx_rec *rec, const char *from, cx *out_poison);
+
+static cxi_item pack_leaf(const cx_rec *rec, const char *from, cx *out_poison) {
+  cxi_item item = { .kind = CXI_ITEM_NOTHING };
+  if (rec != &cx_rec_cx) {
+    *out_poison = cxi_reportf(CX_ETREE, "pack: a field of type %s is no array",
+                              rec->name);
+    return item;
+  }
+  item = cxi_item_of(*(const cx *)(const void *)from);
+  if (item.kind == CXI_ITEM_POISON) *out_poison = item.as.handle;
+  if (item.kind == CXI_ITEM_NOTHING) item.kind = CXI_ITEM_NONE;
+  return cxi_item_retain(cxi_number_strong(item));
+}
+
+/* [n] makes a tuple. */
+static cxi_item pack_field(const cx_field *f, const char *from,
+                           cx *out_poison) {
+  const uint32_t n = (uint32_t)(f->size / f->type->size);
+  if (n == 1) return pack(f->type, from, out_poison);
+  cxi_tree *t = cxi_tree_make(n, false);
+  if (!t) {
+    *out_poison = cxi_report_memory();
+    return (cxi_item){ .kind = CXI_ITEM_NONE };
+  }
+  cxi_name unused;
+  for (uint32_t i = 0; i < n; i++)
+    t->items[i] = pack(f->type, from + i * f->type->size, out_poison);
+  cxi_tree_finish(t, &unused);
+  return (cxi_item){ .kind = CXI_ITEM_TREE, .as.tree = t };
+}
+
+static cxi_item pack(const cx_rec *rec, const char *from, cx *out_poison) {
+  if (rec->n_fields == 0) return pack_leaf(rec, from, out_poison);
+  cxi_tree *t = cxi_tree_make((uint32_t)rec->n_fields, true);
+  if (!t) {
+    *out_poison = cxi_report_memory();
+    return (cxi_item){ .kind = CXI_ITEM_NONE };
+  }
+  cxi_name twice = 0;
+  for (int i = 0; i < rec->n_fields; i++) {
+    t->names[i] = cxi_name_of(rec->fields[i].name);
+    t->items[i] = pack_field(&rec->fields[i], from + rec->fields[i].offset,
+                             out_poison);
+  }
+  if (cxi_tree_finish(t, &twice) == CXI_TREE_MEMORY)
+    *out_poison = cxi_report_memory();
+  return (cxi_item){ .kind = CXI_ITEM_TREE, .as.tree = t };
+}
+
+cx cx_pack_(const cx_rec *rec, const void *value, const char *at) {
+  const cxi_name before = cxi_enter(at);
+  cx poison = { 0, 0 };
+  const cxi_item item = pack(rec, value, &poison);
+  cx result = poison;
+  if (poison.generation) cxi_item_release(item);
+  else result = cxi_handle(item);
+  return cxi_leave(before, result);
+}
+
+/* -- cx_as: a tree as a struct ---------------------------------------------------------- */
+
+/* The path to the field that is being filled, "enc.weight". */
+typedef struct place {
+  const cx_rec *root;
+  char path[256];
+  size_t n;
+  cx poison;
+} place;
+
+static size_t place_enter(place *p, const char *name) {
+  const size_t before = p->n;
+  const size_t room = sizeof p->path - p->n;
+  const int n = snprintf(p->path + p->n, room, "%s%s", p->n ? "." : "", name);
+  p->n += (size_t)n < room ? (size_t)n : room - 1;
+  return before;
+}
+
+static void place_leave(place *p, size_t before) {
+  p->n = before;
+  p->path[before] = 0;
+}
+
+static void unpack(place *p, const cx_rec *rec, cxi_item item, char *to);
+
+/* Every field of the struct in the tree, and none but those. */
+static bool check_names(place *p, const cx_rec *rec, const cxi_tree *t) {
+  for (uint32_t i = 0; i < t->n; i++) {
+    const char *name = cxi_name_text(t->names[i]);
+    int k = 0;
+    while (k < rec->n_fields && strcmp(rec->fields[k].name, name)) k++;
+    if (k < rec->n_fields) continue;
+    place_enter(p, name);
+    p->poison = cxi_reportf(CX_ETREE, "as(%s): \"%s\" is no field of %s",
+                            p->root->name, p->path, rec->name);
+    return false;
+  }
+  return true;
+}
+
+static void unpack_tuple(place *p, const cx_field *f, uint32_t n, cxi_item item,
+                         char *to) {
+  const bool fits = item.kind == CXI_ITEM_TREE && item.as.tree->n == n;
+  if (!fits) {
+    p->poison = cxi_reportf(CX_ETREE, "as(%s): \"%s\" is not a tuple of %u",
+                            p->root->name, p->path, n);
+    return;
+  }
+  for (uint32_t i = 0; i < n && !p->poison.generation; i++) {
+    char number[16];
+    snprintf(number, sizeof number, "%u", i);
+    const size_t before = place_enter(p, number);
+    unpack(p, f->type, item.as.tree->items[i], to + i * f->type->size);
+    place_leave(p, before);
+  }
+}
+
+static void unpack_fields(place *p, const cx_rec *rec, const cxi_tree *t,
+                          char *to) {
+  for (int i = 0; i < rec->n_fields && !p->poison.generation; i++) {
+    const cx_field *f = &rec->fields[i];
+    const size_t before = place_enter(p, f->name);
+    const int64_t k = cxi_tree_find(t, cxi_name_of(f->name));
+    const uint32_t n = (uint32_t)(f->size / f->type->size);
+    if (k < 0)
+      p->poison = cxi_reportf(CX_ETREE, "as(%s): the tree has no \"%s\"%s",
+                              p->root->name, p->path,
+                              cxi_nearest(t, f->name).text);
+    else if (n > 1)
+      unpack_tuple(p, f, n, t->items[k], to + f->offset);
+    else
+      unpack(p, f->type, t->items[k], to + f->offset);
+    place_leave(p, before);
+  }
+}
+
+static void unpack(place *p, const cx_rec *rec, cxi_item item, char *to) {
+  if (rec->n_fields == 0) {
+    if (rec != &cx_rec_cx)
+      p->poison = cxi_reportf(CX_ETREE, "as(%s): \"%s\" of type %s is no array",
+                              p->root->name, p->path, rec->name);
+    else
+      *(cx *)(void *)to = cxi_handle(cxi_item_retain(item));
+    return;
+  }
+  if (item.kind != CXI_ITEM_TREE || !item.as.tree->is_dict) {
+    p->poison = cxi_reportf(CX_ETREE, "as(%s): \"%s\" is no dict with the"
+                            " fields of %s", p->root->name, p->path, rec->name);
+    return;
+  }
+  if (check_names(p, rec, item.as.tree))
+    unpack_fields(p, rec, item.as.tree, to);
+}
+
+static void poison_all(cursor *c, const cx_rec *leaf, size_t offset) {
+  if (leaf == &cx_rec_cx)
+    *(cx *)(void *)(c->to + offset) = *(const cx *)(const void *)c->from;
+}
+
+const void *cx_as_(const cx_rec *rec, cx tree, void *out, const char *at) {
+  const cxi_name before = cxi_enter(at);
+  const cxi_item item = cxi_item_of(tree);
+  place p = { .root = rec };
+  if (item.kind == CXI_ITEM_POISON) p.poison = item.as.handle;
+  else unpack(&p, rec, item, out);
+  if (p.poison.generation) {
+    cursor c = { .visit = poison_all, .from = (const char *)&p.poison,
+                 .to = out };
+    walk(&c, rec, 0);
+  }
+  cxi_leave(before, p.poison);
+  return out;
+}

@@ -1,0 +1,109 @@
+/* report.c - the kept error: the first one, with its source line. */
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "trace/tracer.h"
+
+/* What threads without a context report, why cx_open failed for one. */
+static _Thread_local cxi_kept_error homeless;
+static _Thread_local uint32_t n_homeless;
+
+static cxi_kept_error *kept_now(void) {
+  cx_ctx *ctx = cxi_context_now();
+  return ctx ? &ctx->error : &homeless;
+}
+
+/* Poison with the number of its error, never 0. */
+static cx next_poison(cx_ctx *ctx) {
+  uint32_t *n = ctx ? &ctx->n_errors : &n_homeless;
+  if (++*n == 0) ++*n;
+  return (cx){ 0, *n };
+}
+
+cx cxi_poison_last(void) {
+  const cx_ctx *ctx = cxi_context_now();
+  const uint32_t n = ctx ? ctx->n_errors : n_homeless;
+  return (cx){ 0, n ? n : 1 };
+}
+
+cx cxi_report(cx_code code, const char *text) {
+  cx_ctx *ctx = cxi_context_now();
+  const cxi_name site = cxi_site_now();
+  char message[sizeof homeless.text];
+  if (site)
+    snprintf(message, sizeof message, "%s: %s", cxi_name_text(site), text);
+  else
+    snprintf(message, sizeof message, "%s", text);
+  cxi_kept_error *kept = kept_now();
+  if (kept->code == CX_OK) {
+    kept->code = code;
+    memcpy(kept->text, message, sizeof message);
+  }
+  const cx poison = next_poison(ctx);
+  cxi_trace_fail(ctx ? ctx->trace : NULL, poison);
+  if (ctx && ctx->on_error) ctx->on_error(code, message, ctx->user);
+  return poison;
+}
+
+cx cxi_reportf(cx_code code, const char *format, ...) {
+  char text[512];
+  va_list arguments;
+  va_start(arguments, format);
+  vsnprintf(text, sizeof text, format, arguments);
+  va_end(arguments);
+  return cxi_report(code, text);
+}
+
+cx cxi_report_error(const char *prefix, const cxi_error *error) {
+  const cx_code code = error->code ? error->code : CX_EMEMORY;
+  const char *text = error->code ? error->text : "out of memory";
+  return prefix ? cxi_reportf(code, "%s: %s", prefix, text)
+                : cxi_report(code, text);
+}
+
+cx cxi_report_memory(void) {
+  cx_ctx *ctx = cxi_context_now();
+  if (ctx && ctx->memory_limit)
+    return cxi_reportf(CX_EMEMORY,
+                       "out of memory (limit %zu bytes, arrays hold %zu)",
+                       ctx->memory_limit, ctx->account->live);
+  return cxi_report(CX_EMEMORY, "out of memory");
+}
+
+/* -- public ---------------------------------------------------------------------- */
+
+bool cx_ok(void) { return kept_now()->code == CX_OK; }
+
+cx_code cx_error(const char **out_message) {
+  cxi_kept_error *kept = kept_now();
+  const cx_code code = kept->code;
+  memcpy(kept->taken, kept->text, sizeof kept->taken);
+  if (code == CX_OK) kept->taken[0] = 0;
+  kept->code = CX_OK;
+  if (out_message) *out_message = kept->taken;
+  return code;
+}
+
+const char *cx_code_name(cx_code code) {
+  static const char *const names[] = {
+    "CX_OK",       "CX_ESHAPE",    "CX_EDTYPE", "CX_ETREE",   "CX_EINDEX",
+    "CX_ENORULE",  "CX_ETRACE",    "CX_ELIFETIME", "CX_ENAN", "CX_EMEMORY",
+    "CX_EDEVICE",  "CX_EIO",       "CX_EUSER",
+  };
+  const bool known = code >= 0 && (size_t)code < sizeof names / sizeof *names;
+  return known ? names[code] : "?";
+}
+
+cx cx_fail_(const char *at, cx_code code, const char *format, ...) {
+  char text[512];
+  va_list arguments;
+  va_start(arguments, format);
+  vsnprintf(text, sizeof text, format, arguments);
+  va_end(arguments);
+  const cxi_name before = cxi_site_use(cxi_name_of_static(at));
+  const cx poison = cxi_fail(code, "%s", text);
+  cxi_site_use(before);
+  /* Without a context there is no emitter to take it. */
+  return cxi_context_now() ? poison : cxi_report(code, text);
+}

@@ -1,0 +1,369 @@
+/* tree.c - tuples and dicts: made, taken apart, changed by path. */
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "calx/tree.h"
+#include "ops/ops.h"
+#include "trace/context.h"
+#include "trace/path.h"
+
+/* -- making ----------------------------------------------------------------------------- */
+
+/* The item of an entry: numbers under their default dtype. Poison is
+ * returned, nothing is an error. */
+static bool entry_item(const char *what, cx a, cxi_item *out, cx *out_poison) {
+  *out = cxi_number_strong(cxi_item_of(a));
+  if (out->kind == CXI_ITEM_POISON) {
+    *out_poison = out->as.handle;
+    return false;
+  }
+  if (out->kind != CXI_ITEM_NOTHING) return true;
+  *out_poison = cxi_reportf(CX_ETREE, "%s: an item is not given ({0})", what);
+  return false;
+}
+
+static cx report_fault(const char *what, cxi_tree_fault fault, cxi_name name) {
+  if (fault == CXI_TREE_TWICE)
+    return cxi_reportf(CX_ETREE, "%s: the key \"%s\" stands twice", what,
+                       cxi_name_text(name));
+  if (fault == CXI_TREE_DEEP)
+    return cxi_reportf(CX_ETREE, "%s: a tree deeper than %d levels", what,
+                       CXI_TREE_DEPTH_MOST);
+  return cxi_report_memory();
+}
+
+/* Takes t, whose items are filled in. */
+static cx finish(const char *what, cxi_tree *t) {
+  cxi_name name = 0;
+  const cxi_tree_fault fault = cxi_tree_finish(t, &name);
+  if (fault == CXI_TREE_GOOD)
+    return cxi_handle((cxi_item){ .kind = CXI_ITEM_TREE, .as.tree = t });
+  cxi_tree_release(t);
+  return report_fault(what, fault, name);
+}
+
+cx cx_tuple_(int n, const cx *items, const char *at) {
+  const cxi_name before = cxi_enter(at);
+  cxi_tree *t = n >= 0 ? cxi_tree_make((uint32_t)n, false) : NULL;
+  if (!t) return cxi_leave(before, cxi_report_memory());
+  cx poison = { 0, 0 };
+  for (int i = 0; i < n; i++) {
+    if (!entry_item("tuple", items[i], &t->items[i], &poison)) break;
+    cxi_item_retain(t->items[i]);
+  }
+  if (!poison.generation) return cxi_leave(before, finish("tuple", t));
+  cxi_tree_release(t);
+  return cxi_leave(before, poison);
+}
+
+cx cx_dict_(int n, const cx_entry *entries, const char *at) {
+  const cxi_name before = cxi_enter(at);
+  cxi_tree *t = n >= 0 ? cxi_tree_make((uint32_t)n, true) : NULL;
+  if (!t) return cxi_leave(before, cxi_report_memory());
+  cx poison = { 0, 0 };
+  for (int i = 0; i < n && !poison.generation; i++) {
+    const char *name = entries[i].name;
+    if (!name || !*name || strchr(name, '.'))
+      poison = cxi_reportf(CX_ETREE, "dict: \"%s\" is no key (not empty,"
+                           " without dots)", name ? name : "");
+    else if (entry_item("dict", entries[i].value, &t->items[i], &poison))
+      cxi_item_retain(t->items[i]);
+    if (!poison.generation) t->names[i] = cxi_name_of(name);
+  }
+  if (!poison.generation) return cxi_leave(before, finish("dict", t));
+  cxi_tree_release(t);
+  return cxi_leave(before, poison);
+}
+
+/* -- taking apart ------------------------------------------------------------------------- */
+
+static cx retained(cxi_item item) { return cxi_handle(cxi_item_retain(item)); }
+
+/* The tree behind a handle, or poison after reporting. */
+static const cxi_tree *tree_of(const char *what, cx a, cx *out_poison) {
+  const cxi_item item = cxi_item_of(a);
+  if (item.kind == CXI_ITEM_TREE) return item.as.tree;
+  *out_poison = item.kind == CXI_ITEM_POISON
+                    ? item.as.handle
+                    : cxi_reportf(CX_ETREE, "%s: this is %s, not a tree", what,
+                                  cx_show(a));
+  return NULL;
+}
+
+cx cx_nth_(cx tree, int i, const char *at) {
+  const cxi_name before = cxi_enter(at);
+  cx result = { 0, 0 };
+  const cxi_tree *t = tree_of("nth", tree, &result);
+  if (t) {
+    const int64_t k = i < 0 ? (int64_t)i + t->n : i;
+    result = k >= 0 && k < t->n
+                 ? retained(t->items[k])
+                 : cxi_reportf(CX_EINDEX, "nth: item %d of a tree of %u", i,
+                               t->n);
+  }
+  return cxi_leave(before, result);
+}
+
+/* A path of any length; NULL without memory. `few` serves short ones. */
+static char *path_print(char few[256], const char *format, va_list arguments) {
+  va_list again;
+  va_copy(again, arguments);
+  const int n = vsnprintf(few, 256, format, arguments);
+  char *path = few;
+  if (n >= 256 && (path = cxi_alloc((size_t)n + 1)))
+    vsnprintf(path, (size_t)n + 1, format, again);
+  va_end(again);
+  return path;
+}
+
+cx cx_get_(const char *at, cx tree, const char *format, ...) {
+  char few[256];
+  va_list arguments;
+  va_start(arguments, format);
+  char *path = path_print(few, format, arguments);
+  va_end(arguments);
+  const cxi_name before = cxi_enter(at);
+  const cxi_item item = cxi_item_of(tree);
+  cxi_item found;
+  cx result;
+  if (!path)
+    result = cxi_report_memory();
+  else if (item.kind == CXI_ITEM_POISON)
+    result = item.as.handle;
+  else if (cxi_path_find(item, path, &found))
+    result = retained(found);
+  else
+    result = cxi_reportf(CX_ETREE, "no parameter named \"%s\"%s", path,
+                         cxi_path_nearest(item, path).text);
+  if (path != few) cxi_free(path);
+  return cxi_leave(before, result);
+}
+
+bool cx_has(cx tree, const char *format, ...) {
+  char few[256];
+  va_list arguments;
+  va_start(arguments, format);
+  char *path = path_print(few, format, arguments);
+  va_end(arguments);
+  cxi_item found;
+  const bool has = path && cxi_path_find(cxi_item_peek(tree), path, &found);
+  if (path != few) cxi_free(path);
+  return has;
+}
+
+void cx_unpack_(cx tree, cx **out, const char *at) {
+  const cxi_name before = cxi_enter(at);
+  uint32_t n = 0;
+  while (out[n]) n++;
+  cx poison = { 0, 0 };
+  const cxi_tree *t = tree_of("unpack", tree, &poison);
+  if (t && t->n != n)
+    poison = cxi_reportf(CX_ETREE, "unpack: a tree of %u into %u", t->n, n);
+  for (uint32_t i = 0; i < n; i++)
+    *out[i] = poison.generation ? poison : retained(t->items[i]);
+  cxi_site_use(before);
+}
+
+int cx_len(cx tree) {
+  const cxi_item item = cxi_item_peek(tree);
+  return item.kind == CXI_ITEM_TREE ? (int)item.as.tree->n : 0;
+}
+
+int cx_leaf_count(cx tree) { return (int)cxi_item_leaves(cxi_item_peek(tree)); }
+
+/* Leaf i; kind NOTHING if there is none. */
+static cxi_item leaf_at(cxi_item item, uint32_t i) {
+  if (i >= cxi_item_leaves(item)) return (cxi_item){ .kind = CXI_ITEM_NOTHING };
+  while (item.kind == CXI_ITEM_TREE) {
+    const cxi_item *child = item.as.tree->items;
+    while (i >= cxi_item_leaves(*child)) i -= cxi_item_leaves(*child++);
+    item = *child;
+  }
+  return item;
+}
+
+cx cx_leaf(cx tree, int i) {
+  const cxi_item item = cxi_item_of(tree);
+  if (item.kind == CXI_ITEM_POISON) return item.as.handle;
+  const cxi_item leaf = leaf_at(item, i < 0 ? UINT32_MAX : (uint32_t)i);
+  if (leaf.kind != CXI_ITEM_NOTHING) return retained(leaf);
+  return cxi_reportf(CX_EINDEX, "leaf: %d of a tree with %u leaves", i,
+                     cxi_item_leaves(item));
+}
+
+const char *cx_leaf_path(cx tree, int i) {
+  char path[512];
+  const cxi_item item = cxi_item_peek(tree);
+  if (i < 0 || (uint32_t)i >= cxi_item_leaves(item)) return "";
+  cxi_path_of_leaf(path, sizeof path, item, (uint32_t)i);
+  return cxi_string(path);
+}
+
+/* -- another tree ------------------------------------------------------------------------------ */
+
+/* `like` with the leaves in order, whatever their types. */
+static cxi_item rebuild(cxi_item like, const cxi_item **leaves, bool *failed) {
+  if (like.kind != CXI_ITEM_TREE)
+    return cxi_item_is_leaf(like) ? cxi_item_retain(*(*leaves)++) : like;
+  const cxi_tree *from = like.as.tree;
+  cxi_tree *t = cxi_tree_make(from->n, from->is_dict);
+  if (!t) {
+    *failed = true;
+    return (cxi_item){ .kind = CXI_ITEM_NONE };
+  }
+  cxi_name unused;
+  for (uint32_t i = 0; i < from->n; i++) {
+    t->items[i] = rebuild(from->items[i], leaves, failed);
+    if (from->is_dict) t->names[i] = from->names[i];
+  }
+  if (cxi_tree_finish(t, &unused) != CXI_TREE_GOOD) *failed = true;
+  return (cxi_item){ .kind = CXI_ITEM_TREE, .as.tree = t };
+}
+
+cx cx_unflatten(cx like, int n, const cx *leaves) {
+  const cxi_item item = cxi_item_of(like);
+  if (item.kind == CXI_ITEM_POISON) return item.as.handle;
+  if (n < 0 || (uint32_t)n != cxi_item_leaves(item))
+    return cxi_reportf(CX_ETREE, "unflatten: %d leaves for a tree of %u", n,
+                       cxi_item_leaves(item));
+  const cxi_mark mark = cxi_scratch_mark();
+  cxi_item *items = cxi_scratch((size_t)n * sizeof *items + 1);
+  cx poison = { 0, 0 };
+  if (!items) poison = cxi_report_memory();
+  for (int i = 0; i < n && !poison.generation; i++)
+    entry_item("unflatten", leaves[i], &items[i], &poison);
+  if (!poison.generation) {
+    bool failed = false;
+    const cxi_item *at = items;
+    const cxi_item made = rebuild(item, &at, &failed);
+    if (failed) {
+      cxi_item_release(made);
+      poison = cxi_report_memory();
+    } else {
+      cxi_scratch_reset(mark);
+      return cxi_handle(made);
+    }
+  }
+  cxi_scratch_reset(mark);
+  return poison;
+}
+
+/* -- cx_put -------------------------------------------------------------------------------------- */
+
+/* A dict with one more or one other entry: the node is copied, its items are
+ * shared. Takes `value`. NULL without memory. */
+static cxi_tree *dict_with(const cxi_tree *from, int64_t place, cxi_name name,
+                           cxi_item value) {
+  const uint32_t n = from ? from->n : 0;
+  cxi_tree *t = cxi_tree_make(n + (place < 0), !from || from->is_dict);
+  if (!t) {
+    cxi_item_release(value);
+    return NULL;
+  }
+  uint32_t at = 0, i = 0;
+  if (place < 0) /* where the new key stands in order */
+    while (at < n && cxi_key_compare(from->names[at], name) < 0) at++;
+  else
+    at = (uint32_t)place;
+  for (uint32_t k = 0; k < t->n; k++) {
+    if (k == at) {
+      t->items[k] = value;
+      if (t->is_dict) t->names[k] = name;
+      if (place >= 0) i++;
+      continue;
+    }
+    t->items[k] = cxi_item_retain(from->items[i]);
+    if (t->is_dict) t->names[k] = from->names[i];
+    i++;
+  }
+  return t;
+}
+
+typedef struct put {
+  cxi_item value;             /* taken */
+  cx poison;
+  const char *path;
+} put;
+
+static cxi_item put_at(put *p, cxi_item tree, const char *path);
+
+/* The item under the first part of the path, with the rest put into it. */
+static cxi_item put_part(put *p, const cxi_tree *t, const char *path) {
+  const size_t length = strcspn(path, ".");
+  const cxi_name name = cxi_name_of_n(path, length);
+  cxi_item child = { .kind = CXI_ITEM_NONE }, found;
+  int64_t place = t ? cxi_tree_find(t, name) : -1;
+  if (t && !t->is_dict) {
+    char part[32];
+    snprintf(part, sizeof part, "%.*s", (int)(length < 31 ? length : 31), path);
+    const bool has = cxi_path_find(
+        (cxi_item){ .kind = CXI_ITEM_TREE, .as.tree = (cxi_tree *)t }, part,
+        &found);
+    if (!has) {
+      p->poison = cxi_reportf(CX_ETREE, "put: \"%s\": a tuple of %u has no"
+                              " item \"%s\"", p->path, t->n, part);
+      return child;
+    }
+    place = (int64_t)strtol(part, NULL, 10);
+  }
+  if (place >= 0) child = t->items[place];
+  const char *rest = path + length + (path[length] == '.');
+  const cxi_item item = put_at(p, child, rest);
+  if (p->poison.generation) return item;
+  cxi_tree *made = dict_with(t, place, name, item);
+  cxi_name unused;
+  const cxi_tree_fault fault =
+      made ? cxi_tree_finish(made, &unused) : CXI_TREE_MEMORY;
+  if (fault != CXI_TREE_GOOD) {
+    cxi_tree_release(made);
+    p->poison = report_fault("put", fault, 0);
+    return child;
+  }
+  return (cxi_item){ .kind = CXI_ITEM_TREE, .as.tree = made };
+}
+
+static cxi_item put_at(put *p, cxi_item tree, const char *path) {
+  if (!*path) {
+    const cxi_item value = p->value;
+    p->value.kind = CXI_ITEM_NONE;
+    return value;
+  }
+  if (tree.kind == CXI_ITEM_NONE) return put_part(p, NULL, path);
+  if (tree.kind == CXI_ITEM_TREE) return put_part(p, tree.as.tree, path);
+  p->poison = cxi_reportf(CX_ETREE, "put: \"%s\" leads through an array",
+                          p->path);
+  return tree;
+}
+
+static cx put_path(cx tree, cx value, const char *path) {
+  const cxi_item item = cxi_item_of(tree);
+  put p = { .path = path };
+  if (item.kind == CXI_ITEM_POISON) return item.as.handle;
+  if (!entry_item("put", value, &p.value, &p.poison)) return p.poison;
+  uint32_t parts = 1;
+  for (const char *c = path; *c; c++) parts += *c == '.';
+  if (!*path || *path == '.' || strstr(path, "..")
+      || path[strlen(path) - 1] == '.')
+    return cxi_reportf(CX_ETREE, "put: \"%s\" is no path", path);
+  if (parts > CXI_TREE_DEPTH_MOST)
+    return report_fault("put", CXI_TREE_DEEP, 0);
+  cxi_item_retain(p.value);
+  const cxi_item made = put_at(&p, item, path);
+  cxi_item_release(p.value);
+  return p.poison.generation ? p.poison : cxi_handle(made);
+}
+
+cx cx_put_(const char *at, cx tree, cx value, const char *format, ...) {
+  char few[256];
+  va_list arguments;
+  va_start(arguments, format);
+  char *path = path_print(few, format, arguments);
+  va_end(arguments);
+  const cxi_name before = cxi_enter(at);
+  const cx result = path ? put_path(tree, value, path) : cxi_report_memory();
+  if (path != few) cxi_free(path);
+  return cxi_leave(before, result);
+}

@@ -15,7 +15,7 @@ static bool info(cxi_emitter *e, cx a, cxi_info *out) {
   const cxi_item item = cxi_item_of(a);
   switch (item.kind) {
     case CXI_ITEM_NUMBER:
-      *out = (cxi_info){ item.type, true, item.weak && cxi_is_number(a),
+      *out = (cxi_info){ item.type, true, item.weak,
                          item.as.bits };
       return true;
     case CXI_ITEM_ARRAY:

@@ -135,7 +135,7 @@ static inline bool cxi_is_number(cx a) {
   return a.index >= CXI_NUMBER_FIRST && a.index != UINT32_MAX;
 }
 cxi_item cxi_number_item(cx a); /* weak: bool, i64, u64 or f64 */
-/* A weak number under its default dtype (f32, i32, ...), still marked. */
+/* A weak number under its default dtype (f32, i32, ...). */
 cxi_item cxi_number_strong(cxi_item a);
 /* Converted to a dtype. */
 cxi_item cxi_number_cast(cxi_item a, cx_dtype type);

@@ -109,7 +109,7 @@ cx cxi_handle(cxi_item item) {
     case CXI_ITEM_TRACER: return item.as.handle;
     case CXI_ITEM_NONE: return cx_none();
     case CXI_ITEM_NUMBER:
-      if (item.weak && item.type != cxi_sig_type(cxi_sig_of(item)))
+      if (item.weak)
         return cxi_number_weak(cxi_type_dtype(item.type), item.as.bits);
       if (ctx && ctx->trace)
         return cxi_literal_bits(cxi_type_dtype(item.type), item.as.bits);

@@ -19,7 +19,7 @@ typedef enum cxi_item_kind {
   CXI_ITEM_POISON,            /* handle: the poison */
   CXI_ITEM_NONE,              /* the empty tree */
   CXI_ITEM_NUMBER,            /* bits of a scalar of `type`; weak: a C number
-                                 (its type: bool, i64, u64 or f64) */
+                                 (as bool, i64, u64 or f64) */
   CXI_ITEM_SPEC,              /* a type without data */
   CXI_ITEM_ARRAY,
   CXI_ITEM_TRACER,            /* handle: a value of a trace in progress */
@@ -28,7 +28,8 @@ typedef enum cxi_item_kind {
 
 typedef struct cxi_item {
   uint8_t kind;
-  bool weak;                  /* of a number: was or is a C number */
+  bool weak;                  /* a C number, which has no dtype yet */
+  bool was_weak;              /* it has one now, by default */
   cxi_type type;              /* of a leaf */
   union {
     uint64_t bits;

@@ -131,7 +131,7 @@ cxi_item cxi_number_cast(cxi_item a, cx_dtype type) {
   else
     cxi_element_set_int(type, &bits, cxi_element_get_int(from, &a.as.bits));
   return (cxi_item){ .kind = CXI_ITEM_NUMBER,
-                     .weak = a.weak,
+                     .was_weak = a.weak || a.was_weak,
                      .type = cxi_type_scalar(type),
                      .as.bits = bits };
 }

@@ -111,7 +111,9 @@ static bool collect(cxi_trace *t, cx result, results *out) {
   cxi_item_flatten(item, leaves);
   for (uint32_t i = 0; i < out->n; i++) {
     out->handles[i] = cxi_trace_adopt_item(t, leaves[i]);
-    if (!leaves[i].weak || leaves[i].kind != CXI_ITEM_NUMBER) continue;
+    if (leaves[i].kind != CXI_ITEM_NUMBER
+        || !(leaves[i].weak || leaves[i].was_weak))
+      continue;
     if (!out->weak) out->weak = cxi_scratch(out->n * sizeof *out->weak);
     if (out->weak) out->weak[i] = true;
   }

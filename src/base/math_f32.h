@@ -378,6 +378,10 @@ static inline float cxi_sign_f32(float x) {
   return x > 0.0f || x < 0.0f ? one : x;
 }
 
+static inline float cxi_add_f32(float a, float b) {
+  return a + b;
+}
+
 /* NaN if either is; -0 < +0. Equal numbers differ at most in the sign of 0. */
 static inline float cxi_max_f32(float a, float b) {
   const float zeros = cxi_f32_of_bits(cxi_bits_f32(a) & cxi_bits_f32(b));

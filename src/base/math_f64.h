@@ -122,6 +122,10 @@ static inline double cxi_rem_f64(double x, double y) {
   return fmod(x, y);
 }
 
+static inline double cxi_add_f64(double a, double b) {
+  return a + b;
+}
+
 /* NaN if either is; -0 < +0. Equal numbers differ at most in the sign of 0. */
 static inline double cxi_max_f64(double a, double b) {
   const double zeros = cxi_f64_of_bits(cxi_bits_f64(a) & cxi_bits_f64(b));

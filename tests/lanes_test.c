@@ -2,6 +2,7 @@
 #include <math.h>
 #include <stdarg.h>
 #include <setjmp.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <cmocka.h>
 

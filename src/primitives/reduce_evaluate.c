@@ -4,6 +4,7 @@
 #include <math.h>
 
 #include "base/alloc.h"
+#include "base/lanes.h"
 #include "primitives/rows.h"
 
 /* -- one row of wide numbers to one ---------------------------------------- */
@@ -57,32 +58,12 @@ static wide_number extremum_of_row(cx_dtype wide, cx_dtype type,
   return most;
 }
 
-/* The sum over 64 virtual lanes: element i goes to lane i mod 64, the lanes
- * are added pairwise, lane l and l + half, until one is left. */
-enum { LANES = 64 };
-
-static float sum_f32(const float *x, int64_t n) {
-  float lane[LANES] = { 0 };
-  for (int64_t i = 0; i < n; i++) lane[i % LANES] += x[i];
-  for (int half = LANES / 2; half > 0; half /= 2)
-    for (int l = 0; l < half; l++) lane[l] += lane[l + half];
-  return lane[0];
-}
-
-static double sum_f64(const double *x, int64_t n) {
-  double lane[LANES] = { 0 };
-  for (int64_t i = 0; i < n; i++) lane[i % LANES] += x[i];
-  for (int half = LANES / 2; half > 0; half /= 2)
-    for (int l = 0; l < half; l++) lane[l] += lane[l + half];
-  return lane[0];
-}
-
 static wide_number sum_of_row(cx_dtype wide, const void *row, int64_t n) {
   wide_number sum = { .u = 0 };
   if (wide == CX_F32)
-    sum.f = sum_f32(row, n);
+    sum.f = cxi_lanes_sum_f32(row, n, 1);
   else if (wide == CX_F64)
-    sum.d = sum_f64(row, n);
+    sum.d = cxi_lanes_sum_f64(row, n, 1);
   else
     for (int64_t i = 0; i < n; i++) sum.u += ((const uint64_t *)row)[i];
   return sum;

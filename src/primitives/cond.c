@@ -177,6 +177,8 @@ static void batch_by_lane(const cxi_rule *r, cx index, const cx *args,
     cxi_rule_no_memory(m, out);
     return;
   }
+  index = cxi_clamp(cxi_integer(CX_I32, 0), index,
+                    cxi_integer(CX_I32, (int64_t)branches - 1));
   for (uint32_t k = 0; k < branches; k++) {
     const cx taken =
         cxi_compare(CXI_PRIM_eq, index, cxi_integer(CX_I32, (int64_t)k));

@@ -1,0 +1,801 @@
+/* control_test.c - scan, while and cond under every transform. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "base/alloc.h"
+#include "ops/lax.h"
+#include "support/programs.h"
+
+static const struct {
+  const cxi_row *row;
+  bool reverse;
+} rows[] = { { &cxi_row_scan, true },
+             { &cxi_row_cond, true },
+             { &cxi_row_while, false } };
+enum { N_ROWS = sizeof rows / sizeof *rows };
+
+/* Calls f for each example whose floats are f64 or not, as asked. */
+static void each_example(bool only_f64,
+                         void (*f)(const cxi_program *, bool reverse)) {
+  for (int r = 0; r < N_ROWS; r++)
+    for (const char *const *e = rows[r].row->examples; *e; e++) {
+      if (only_f64 && !strstr(*e, "f64")) continue;
+      const cxi_program *p = program_parse(*e);
+      f(p, rows[r].reverse);
+      cxi_program_release(p);
+    }
+}
+
+/* -- examples of the rows -------------------------------------------------------- */
+
+static void derivatives(const cxi_program *p, bool reverse) {
+  for (int64_t seed = 1; seed <= 3; seed++) { /* other branches each time */
+    arrays in = arrays_random(p, (uint64_t)seed, 3);
+    check_derivatives(p, &in, reverse, 1e-6);
+    arrays_free(&in);
+  }
+}
+static void test_derivatives(void **state) {
+  (void)state;
+  each_example(true, derivatives);
+}
+
+static void second_derivatives(const cxi_program *p, bool reverse) {
+  const cxi_program *q = reverse ? program_vjp(p) : program_jvp(p);
+  arrays in = arrays_random(q, 5, 3);
+  check_derivatives(q, &in, reverse, 1e-5);
+  arrays_free(&in);
+  cxi_program_release(q);
+}
+static void test_second_derivatives(void **state) {
+  (void)state;
+  each_example(true, second_derivatives);
+}
+
+static void batches(const cxi_program *p, bool reverse) {
+  (void)reverse;
+  check_batch(p, 11, 3, 32);
+}
+static void test_batches(void **state) {
+  (void)state;
+  each_example(false, batches);
+}
+
+static void batches_of_derivatives(const cxi_program *p, bool reverse) {
+  const cxi_program *q = reverse ? program_vjp(p) : program_jvp(p);
+  check_batch(q, 13, 3, 8);
+  cxi_program_release(q);
+}
+static void test_batches_of_derivatives(void **state) {
+  (void)state;
+  each_example(false, batches_of_derivatives);
+}
+
+/* The derivative of a batch. */
+static void derivatives_of_batches(const cxi_program *p, bool reverse) {
+  cxi_error error = { 0 };
+  bool batched[16], batched_out[16];
+  for (int i = 0; i < 16; i++) batched[i] = true;
+  const cxi_program *q = cxi_batch(p, batched, 3, NULL, batched_out, &error);
+  check_ok(q != NULL, &error, p);
+  cxi_program_retain(q);
+  arrays in = arrays_random(q, 17, 3);
+  check_derivatives(q, &in, reverse, 1e-6);
+  arrays_free(&in);
+  cxi_program_release(q);
+}
+static void test_derivatives_of_batches(void **state) {
+  (void)state;
+  each_example(true, derivatives_of_batches);
+}
+
+/* -- partial evaluation of scan ------------------------------------------------------ */
+
+/* What the known side of p's linearisation looks like. */
+static void check_known(const char *text, const char *want) {
+  cxi_error error = { 0 };
+  const cxi_program *p = program_parse(text);
+  bool nonzero[16], nonzero_out[16];
+  for (int i = 0; i < 16; i++) nonzero[i] = true;
+  cxi_partial partial;
+  check_ok(cxi_linearize(p, nonzero, &partial, nonzero_out, &error), &error, p);
+  char *known = program_text(partial.known);
+  assert_string_equal(known, want);
+  cxi_free(known);
+  cxi_program_release(p);
+}
+
+/* exp(a) is computed once, x is forwarded, what y returns is not kept twice,
+ * the literal and its broadcast are written again. */
+static void test_residuals(void **state) {
+  (void)state;
+  check_known(
+      "program @step(%0: f64[2], %1: f64[2], %2: f64[2]) {\n"
+      "  %3: f64[2] = exp %0\n"
+      "  %4: f64[2] = broadcast_in_dim[shape=(2), map=()] 3.0:f64\n"
+      "  %5: f64[2] = mul %1, %3\n"
+      "  %6: f64[2] = mul %5, %2\n"
+      "  %7: f64[2] = mul %6, %4\n"
+      "  return %7, %5\n"
+      "}\n"
+      "program @main(%0: f64[2], %1: f64[2], %2: f64[4,2]) {\n"
+      "  %3: f64[2], %4: f64[4,2] = scan[body=@step, length=4,"
+      " reverse=false, unroll=1, n_consts=1, n_carry=1] %0, %1, %2\n"
+      "  return %3, %4\n"
+      "}\n",
+      "program @step_jvp_known(%0: f64[2], %1: f64[2], %2: f64[2]) {\n"
+      "  %3: f64[2] = mul %1, %0\n"
+      "  %4: f64[2] = mul %3, %2\n"
+      "  %5: f64[2] = broadcast_in_dim[shape=(2), map=()] 3.0:f64\n"
+      "  %6: f64[2] = mul %4, %5\n"
+      "  return %6, %3, %1\n"
+      "}\n"
+      "program @main_known(%0: f64[2], %1: f64[2], %2: f64[4,2]) {\n"
+      "  %3: f64[2] = exp %0\n"
+      "  %4: f64[2], %5: f64[4,2], %6: f64[4,2] = scan[body=@step_jvp_known,"
+      " length=4,\n"
+      "    reverse=false, unroll=1, n_consts=1, n_carry=1] %3, %1, %2\n"
+      "  return %4, %5, %3, %6, %2, %5\n"
+      "}\n");
+}
+
+/* Nothing depends on the loop: the known side has none. */
+static void test_no_known_loop(void **state) {
+  (void)state;
+  check_known(
+      "program @step(%0: f64[2], %1: f64[2]) {\n"
+      "  %2: f64[2] = cos %0\n"
+      "  %3: f64[2] = mul %1, %2\n"
+      "  return %0, %3\n"
+      "}\n"
+      "program @main(%0: f64[2], %1: f64[4,2]) {\n"
+      "  %2: f64[2], %3: f64[4,2] = scan[body=@step, length=4, reverse=false,"
+      " unroll=1, n_consts=0, n_carry=1] %0, %1\n"
+      "  return %2\n"
+      "}\n",
+      "program @main_known(%0: f64[2], %1: f64[4,2]) {\n"
+      "  %2: f64[2] = cos %0\n"
+      "  %3: f64[2] = sin %0\n"
+      "  %4: f64[2] = neg %3\n"
+      "  return %0, %2, %4, %1\n"
+      "}\n");
+}
+
+/* A loop over x[i]: bytes allocated by its gradient grow with n, not n^2. */
+static void test_linear_growth(void **state) {
+  (void)state;
+  uint64_t before = 0;
+  for (int n = 500; n <= 4000; n *= 2) {
+    char text[1000];
+    snprintf(text, sizeof text,
+             "program @step(%%0: f64[%d], %%1: i32[], %%2: f64[]) {\n"
+             "  %%3: f64[1] = dynamic_slice[sizes=(1)] %%0, %%1\n"
+             "  %%4: f64[] = reshape[shape=()] %%3\n"
+             "  %%5: f64[] = mul %%4, %%4\n"
+             "  %%6: f64[] = add %%2, %%5\n"
+             "  %%7: i32[] = add %%1, 1:i32\n"
+             "  return %%7, %%6\n"
+             "}\n"
+             "program @main(%%0: f64[%d]) {\n"
+             "  %%1: i32[], %%2: f64[] = scan[body=@step, length=%d,"
+             " reverse=false, unroll=1, n_consts=1, n_carry=2] %%0, 0:i32,"
+             " 0.0:f64\n"
+             "  return %%2\n"
+             "}\n",
+             n, n, n);
+    const cxi_program *p = program_parse(text), *q = program_vjp(p);
+    arrays in = arrays_random(q, 3, 2);
+    cxi_buffers_reset();
+    arrays out = program_run(q, &in);
+    const uint64_t allocated = cxi_buffers_now().allocated;
+    if (before) assert_in_range(allocated, before, 2 * before + before / 5);
+    before = allocated;
+    const double *x = in.at[0].data, *ct = in.at[1].data, *dx = out.at[1].data;
+    for (int i = 0; i < n; i++)
+      assert_true(fabs(dx[i] - 2 * x[i] * ct[0]) < 1e-12);
+    arrays_free(&in);
+    arrays_free(&out);
+    cxi_program_release(p);
+    cxi_program_release(q);
+  }
+}
+
+/* A linear loop with a counter, transposed as it is. */
+static void test_transpose_with_counter(void **state) {
+  (void)state;
+  const cxi_program *p = program_parse(
+      "program @step(%0: f64[4], %1: f64[4], %2: i32[], %3: f64[],"
+      " %4: f64[]) {\n"
+      "  %5: f64[1] = dynamic_slice[sizes=(1)] %0, %2\n"
+      "  %6: f64[] = reshape[shape=()] %5\n"
+      "  %7: f64[1] = dynamic_slice[sizes=(1)] %1, %2\n"
+      "  %8: f64[] = reshape[shape=()] %7\n"
+      "  %9: f64[] = mul %8, %3\n"
+      "  %10: f64[] = mul %6, %4\n"
+      "  %11: f64[] = add %9, %10\n"
+      "  %12: i32[] = add %2, 1:i32\n"
+      "  return %12, %11, %9\n"
+      "}\n"
+      "program @main(%0: f64[4], %1: f64[4], %2: f64[], %3: f64[4]) {\n"
+      "  %4: i32[], %5: f64[], %6: f64[4] = scan[body=@step, length=4,"
+      " reverse=false, unroll=1, n_consts=2, n_carry=2] %0, %1, 0:i32, %2,"
+      " %3\n"
+      "  return %5, %6\n"
+      "}\n");
+  /* linear in the carry and in xs; then in a constant alone */
+  static const bool linear[2][4] = { { false, false, true, true },
+                                     { true, false, true, false } };
+  static const bool cts[2] = { true, true };
+  for (int c = 0; c < 2; c++) {
+    cxi_error error = { 0 };
+    const cxi_program *q =
+        cxi_transpose_program(p, linear[c], cts, NULL, &error);
+    check_ok(q != NULL, &error, p);
+    cxi_program_retain(q);
+    arrays in = arrays_random(p, 21, 2), given = arrays_random(q, 22, 2);
+    arrays v = arrays_new(4), ct = arrays_new(2);
+    v.n = 0;
+    uint32_t at = 0;
+    for (int i = 0; i < 4; i++) {
+      if (linear[c][i])
+        v.at[v.n++] = in.at[i];
+      else
+        cxi_view_copy(&given.at[at++], &in.at[i]);
+    }
+    memcpy(ct.at, given.at + at, 2 * sizeof *ct.at);
+    arrays out = program_run(p, &in), back = program_run(q, &given);
+    assert_true(fabs(arrays_dot(&out, &ct) - arrays_dot(&back, &v)) < 1e-12);
+    arrays_free(&in);
+    arrays_free(&given);
+    arrays_free(&out);
+    arrays_free(&back);
+    free(v.at);
+    free(ct.at);
+    cxi_program_release(q);
+  }
+  cxi_program_release(p);
+}
+
+/* -- scan against its steps written one after the other --------------------------------- */
+
+/* A scan that is p's only equation and takes p's inputs in order. */
+static const cxi_program *unrolled(const cxi_program *p) {
+  const cxi_scan_params *s = p->equations[0].params;
+  const uint32_t consts = (uint32_t)s->n_consts, carry = (uint32_t)s->n_carry;
+  const uint32_t n = s->body->n_in, m = s->body->n_out;
+  cx in[8], arg[8], res[8], ys[8][8], out[8];
+  cxi_builder b;
+  cxi_error error = { 0 };
+  assert_true(n <= 8 && m <= 8 && s->length <= 8);
+  cxi_builder_open(&b);
+  for (uint32_t i = 0; i < n; i++)
+    in[i] = arg[i] = cxi_builder_input(&b, p->values[i].type);
+  for (int64_t k = 0; k < s->length; k++) {
+    const int64_t step = s->reverse ? s->length - 1 - k : k;
+    for (uint32_t i = consts + carry; i < n; i++)
+      arg[i] = cxi_squeeze(cxi_slice_axis(in[i], 0, step, step + 1),
+                           (cx_dims){ .n = 1 });
+    cxi_replay(s->body, arg, res);
+    memcpy(arg + consts, res, carry * sizeof *arg);
+    for (uint32_t j = carry; j < m; j++) ys[j][step] = res[j];
+  }
+  for (uint32_t j = 0; j < m; j++)
+    out[j] =
+        j < carry ? arg[consts + j] : cxi_stack(0, (uint32_t)s->length, ys[j]);
+  const cxi_program *q = cxi_builder_finish(&b, 0, n, in, m, out, &error);
+  check_ok(q != NULL, &error, p);
+  return q;
+}
+
+static void check_unrolled(const char *reverse) {
+  char text[1200];
+  snprintf(text, sizeof text,
+           "program @step(%%0: f32[3], %%1: f32[3], %%2: i32[], %%3: f32[3],"
+           " %%4: i32[]) {\n"
+           "  %%5: f32[3] = mul %%1, %%0\n"
+           "  %%6: f32[3] = sin %%3\n"
+           "  %%7: f32[3] = add %%5, %%6\n"
+           "  %%8: i32[] = add %%2, %%4\n"
+           "  %%9: f32[3] = mul %%7, %%7\n"
+           "  return %%7, %%8, %%9, %%2\n"
+           "}\n"
+           "program @main(%%0: f32[3], %%1: f32[3], %%2: i32[], %%3: f32[5,3],"
+           " %%4: i32[5]) {\n"
+           "  %%5: f32[3], %%6: i32[], %%7: f32[5,3], %%8: i32[5] ="
+           " scan[body=@step, length=5, reverse=%s, unroll=1, n_consts=1,"
+           " n_carry=2] %%0, %%1, %%2, %%3, %%4\n"
+           "  return %%5, %%6, %%7, %%8\n"
+           "}\n",
+           reverse);
+  const cxi_program *p = program_parse(text), *q = unrolled(p);
+  const cxi_program *dp = program_jvp(p), *dq = program_jvp(q);
+  arrays in = arrays_random(dp, 31, 9), args = arrays_new(p->n_in);
+  memcpy(args.at, in.at, p->n_in * sizeof *args.at);
+  arrays a = program_run(p, &args), b = program_run(q, &args);
+  assert_true(arrays_same_bits(&a, &b));
+  arrays da = program_run(dp, &in), db = program_run(dq, &in);
+  assert_true(arrays_same_bits(&da, &db));
+  arrays_free(&in);
+  arrays_free(&a);
+  arrays_free(&b);
+  arrays_free(&da);
+  arrays_free(&db);
+  free(args.at);
+  cxi_program_release(p);
+  cxi_program_release(q);
+  cxi_program_release(dp);
+  cxi_program_release(dq);
+}
+static void test_unrolled(void **state) {
+  (void)state;
+  check_unrolled("false");
+  check_unrolled("true");
+}
+
+/* -- lanes that must not disturb each other --------------------------------------------- */
+
+static void check_finite(const arrays *a) {
+  for (uint32_t i = 0; i < a->n; i++) {
+    const cxi_view *v = &a->at[i];
+    if (v->type.type != CX_F64) continue;
+    for (int64_t k = 0; k < cxi_dims_count(&v->type.shape); k++)
+      assert_true(isfinite(((double *)v->data)[k]));
+  }
+}
+
+/* sqrt(x - 1) again and again until it would be imaginary: each lane stops
+ * after another number of steps, and a step more would make NaN. */
+static void test_finished_lanes(void **state) {
+  (void)state;
+  const cxi_program *p =
+      program_parse("program @more(%0: f64[], %1: i32[]) {\n"
+                    "  %2: bool[] = gt %0, 1.0:f64\n"
+                    "  return %2\n"
+                    "}\n"
+                    "program @root(%0: f64[], %1: i32[]) {\n"
+                    "  %2: f64[] = sub %0, 1.0:f64\n"
+                    "  %3: f64[] = sqrt %2\n"
+                    "  %4: i32[] = add %1, 1:i32\n"
+                    "  return %3, %4\n"
+                    "}\n"
+                    "program @main(%0: f64[]) {\n"
+                    "  %1: f64[], %2: i32[] = while[cond=@more, body=@root,"
+                    " n_cond_consts=0, n_body_consts=0] %0, 0:i32\n"
+                    "  return %1, %2\n"
+                    "}\n");
+  static const double starts[4] = { 0.25, 1.5, 3.0, 1000.0 };
+  static const bool all[2] = { true, true };
+  bool batched_out[4];
+  cxi_error error = { 0 };
+  const cxi_program *jvp = program_jvp(p);
+  const cxi_program *q = cxi_batch(jvp, all, 4, NULL, batched_out, &error);
+  check_ok(q != NULL, &error, jvp);
+  cxi_program_retain(q);
+  arrays in = arrays_random(q, 1, 2);
+  memcpy(in.at[0].data, starts, sizeof starts);
+  arrays out = program_run(q, &in);
+  check_finite(&out);
+  for (int lane = 0; lane < 4; lane++) {
+    arrays one = arrays_random(jvp, 1, 2);
+    for (uint32_t i = 0; i < 2; i++) {
+      const cxi_view v = cxi_view_at(&in.at[i], 0, lane);
+      cxi_view_copy(&one.at[i], &v);
+    }
+    arrays want = program_run(jvp, &one);
+    for (uint32_t i = 0; i < want.n; i++) {
+      const cxi_view v = cxi_view_at(&out.at[i], 0, lane);
+      assert_memory_equal(v.data, want.at[i].data,
+                          cxi_aval_bytes(&want.at[i].type));
+    }
+    arrays_free(&one);
+    arrays_free(&want);
+  }
+  arrays_free(&in);
+  arrays_free(&out);
+  cxi_program_release(p);
+  cxi_program_release(jvp);
+  cxi_program_release(q);
+}
+
+static const char branches[] =
+    "program @root(%0: f64[], %1: f64[]) {\n"
+    "  %2: f64[] = sqrt %0\n"
+    "  %3: f64[] = mul %2, %1\n"
+    "  return %3\n"
+    "}\n"
+    "program @plain(%0: f64[], %1: f64[]) {\n"
+    "  %2: f64[] = mul %0, %1\n"
+    "  return %2\n"
+    "}\n"
+    "program @main(%0: f64[], %1: f64[]) {\n"
+    "  %2: bool[] = le %0, 0.0:f64\n"
+    "  %3: i32[] = convert[type=i32] %2\n"
+    "  %4: f64[] = cond[branches=(@root,@plain)] %3, %0, %1\n"
+    "  return %4\n"
+    "}\n";
+
+/* sqrt(x) for x > 0, else x: at 0 the root's derivative is infinite. The other
+ * operand is shared by all lanes. */
+static void test_branch_not_taken(void **state) {
+  (void)state;
+  const cxi_program *p = program_parse(branches);
+  static const bool some[2] = { true, false };
+  bool batched_out[1];
+  cxi_error error = { 0 };
+  const cxi_program *q = cxi_batch(p, some, 3, NULL, batched_out, &error);
+  check_ok(q != NULL, &error, p);
+  cxi_program_retain(q);
+  const cxi_program *grad = program_vjp(q);
+  arrays in = arrays_random(grad, 1, 2);
+  static const double x[3] = { 0, 4, -2 }, y[1] = { 3 }, ct[3] = { 1, 1, 1 };
+  memcpy(in.at[0].data, x, sizeof x);
+  memcpy(in.at[1].data, y, sizeof y);
+  memcpy(in.at[2].data, ct, sizeof ct);
+  arrays out = program_run(grad, &in);
+  static const double value[3] = { 0, 6, -6 }, dx[3] = { 3, 0.75, 3 };
+  assert_memory_equal(out.at[0].data, value, sizeof value);
+  assert_memory_equal(out.at[1].data, dx, sizeof dx);
+  assert_true(*(double *)out.at[2].data == 0 + 2 - 2);
+  arrays_free(&in);
+  arrays_free(&out);
+  cxi_program_release(p);
+  cxi_program_release(q);
+  cxi_program_release(grad);
+}
+
+/* -- loops made of others ------------------------------------------------------------------ */
+
+/* x, n -> x after the loop, the steps: x = sin(x) * w while n > i. */
+static const cxi_program *loop_program(int64_t max_steps) {
+  const cxi_program *p = program_parse(
+      "program @more(%0: i32[], %1: i32[], %2: f64[2]) {\n"
+      "  %3: bool[] = lt %1, %0\n"
+      "  return %3\n"
+      "}\n"
+      "program @step(%0: f64[2], %1: i32[], %2: f64[2]) {\n"
+      "  %3: f64[2] = sin %2\n"
+      "  %4: f64[2] = mul %3, %0\n"
+      "  %5: i32[] = add %1, 1:i32\n"
+      "  return %5, %4\n"
+      "}\n"
+      "program @main(%0: i32[], %1: f64[2], %2: i32[], %3: f64[2]) {\n"
+      "  %4: i32[], %5: f64[2] = while[cond=@more, body=@step,"
+      " n_cond_consts=1, n_body_consts=1] %0, %1, %2, %3\n"
+      "  return %4, %5\n"
+      "}\n");
+  if (max_steps < 0) return p;
+  cxi_builder b;
+  cxi_error error = { 0 };
+  cx in[4], out[2];
+  cxi_builder_open(&b);
+  for (uint32_t i = 0; i < 4; i++)
+    in[i] = cxi_builder_input(&b, p->values[i].type);
+  cxi_bounded_while(p->equations[0].params, max_steps, in, out);
+  const cxi_program *q = cxi_builder_finish(&b, 0, 4, in, 2, out, &error);
+  check_ok(q != NULL, &error, p);
+  cxi_program_release(p);
+  return q;
+}
+
+static void test_bounded_while(void **state) {
+  (void)state;
+  const cxi_program *free_loop = loop_program(-1), *bounded = loop_program(6);
+  for (int32_t steps = 0; steps <= 6; steps += 3) {
+    arrays in = arrays_random(bounded, 41, 1);
+    *(int32_t *)in.at[0].data = steps;
+    arrays a = program_run(free_loop, &in), b = program_run(bounded, &in);
+    assert_true(arrays_same_bits(&a, &b));
+    assert_int_equal(*(int32_t *)b.at[0].data, steps);
+    check_derivatives(bounded, &in, true, 1e-7);
+    arrays_free(&a);
+    arrays_free(&b);
+    arrays_free(&in);
+  }
+  check_batch(bounded, 43, 5, 16);
+  cxi_program_release(free_loop);
+  cxi_program_release(bounded);
+}
+
+static void test_fori(void **state) {
+  (void)state;
+  const cxi_program *body =
+      program_parse("program @body(%0: f64[7], %1: i64[], %2: f64[]) {\n"
+                    "  %3: f64[1] = dynamic_slice[sizes=(1)] %0, %1\n"
+                    "  %4: f64[] = reshape[shape=()] %3\n"
+                    "  %5: f64[] = mul %2, %4\n"
+                    "  %6: f64[] = add %5, %4\n"
+                    "  return %6\n"
+                    "}\n");
+  cxi_builder b;
+  cxi_error error = { 0 };
+  cx in[2], out;
+  cxi_builder_open(&b);
+  in[0] = cxi_builder_input(&b, body->values[0].type);
+  in[1] = cxi_builder_input(&b, body->values[2].type);
+  cxi_fori(body, 1, 2, 6, in, &out);
+  const cxi_program *p = cxi_builder_finish(&b, 0, 2, in, 1, &out, &error);
+  check_ok(p != NULL, &error, body);
+  arrays args = arrays_random(p, 51, 2), res = program_run(p, &args);
+  const double *x = args.at[0].data;
+  double want = *(double *)args.at[1].data;
+  for (int i = 2; i < 6; i++) want = want * x[i] + x[i];
+  assert_true(*(double *)res.at[0].data == want);
+  check_derivatives(p, &args, true, 1e-7);
+  arrays_free(&args);
+  arrays_free(&res);
+  cxi_program_release(p);
+  cxi_program_release(body);
+}
+
+/* -- dead code --------------------------------------------------------------------------------- */
+
+static void check_narrow(const char *text, const char *want) {
+  cxi_error error = { 0 };
+  const cxi_program *p = program_parse(text);
+  bool used_in[16];
+  const cxi_program *q = cxi_narrow(p, NULL, used_in, &error);
+  check_ok(q != NULL, &error, p);
+  char *is = program_text(q);
+  assert_string_equal(is, want);
+  cxi_free(is);
+  cxi_program_release(p);
+}
+
+static void test_dce(void **state) {
+  (void)state;
+  /* carry 0 needs carry 1, nothing needs carry 2; carry 3 never changes */
+  check_narrow(
+      "program @step(%0: f64[], %1: f64[], %2: f64[], %3: f64[], %4: f64[],"
+      " %5: f64[], %6: f64[]) {\n"
+      "  %7: f64[] = mul %1, %2\n"
+      "  %8: f64[] = add %7, %5\n"
+      "  %9: f64[] = sin %2\n"
+      "  %10: f64[] = add %3, %6\n"
+      "  %11: f64[] = mul %0, %4\n"
+      "  return %8, %9, %10, %4, %11, %7\n"
+      "}\n"
+      "program @main(%0: f64[], %1: f64[], %2: f64[], %3: f64[], %4: f64[],"
+      " %5: f64[2], %6: f64[2]) {\n"
+      "  %7: f64[], %8: f64[], %9: f64[], %10: f64[], %11: f64[2],"
+      " %12: f64[2] = scan[body=@step, length=2, reverse=false, unroll=1,"
+      " n_consts=1, n_carry=4] %0, %1, %2, %3, %4, %5, %6\n"
+      "  return %7, %10, %11\n"
+      "}\n",
+      "program @step(%0: f64[], %1: f64[], %2: f64[], %3: f64[], %4: f64[])"
+      " {\n"
+      "  %5: f64[] = mul %2, %3\n"
+      "  %6: f64[] = add %5, %4\n"
+      "  %7: f64[] = sin %3\n"
+      "  %8: f64[] = mul %0, %1\n"
+      "  return %6, %7, %8\n"
+      "}\n"
+      "program @main(%0: f64[], %1: f64[], %2: f64[], %3: f64[], %4: f64[2])"
+      " {\n"
+      "  %5: f64[], %6: f64[], %7: f64[2] = scan[body=@step, length=2,"
+      " reverse=false,\n"
+      "    unroll=1, n_consts=2, n_carry=2] %0, %3, %1, %2, %4\n"
+      "  return %5, %3, %7\n"
+      "}\n");
+  /* the counter stays, since the predicate needs it */
+  check_narrow(
+      "program @more(%0: i32[], %1: i32[], %2: f64[], %3: f64[]) {\n"
+      "  %4: bool[] = lt %1, %0\n"
+      "  return %4\n"
+      "}\n"
+      "program @step(%0: f64[], %1: f64[], %2: i32[], %3: f64[], %4: f64[]) {\n"
+      "  %5: i32[] = add %2, 1:i32\n"
+      "  %6: f64[] = mul %3, %0\n"
+      "  %7: f64[] = mul %4, %1\n"
+      "  return %5, %6, %7\n"
+      "}\n"
+      "program @main(%0: i32[], %1: f64[], %2: f64[], %3: f64[]) {\n"
+      "  %4: i32[], %5: f64[], %6: f64[] = while[cond=@more, body=@step,"
+      " n_cond_consts=1, n_body_consts=2] %0, %1, %2, 0:i32, %3, %3\n"
+      "  return %6\n"
+      "}\n",
+      "program @more(%0: i32[], %1: i32[], %2: f64[]) {\n"
+      "  %3: bool[] = lt %1, %0\n"
+      "  return %3\n"
+      "}\n"
+      "program @step(%0: f64[], %1: i32[], %2: f64[]) {\n"
+      "  %3: i32[] = add %1, 1:i32\n"
+      "  %4: f64[] = mul %2, %0\n"
+      "  return %3, %4\n"
+      "}\n"
+      "program @main(%0: i32[], %1: f64[], %2: f64[]) {\n"
+      "  %3: i32[], %4: f64[] = while[cond=@more, body=@step,"
+      " n_cond_consts=1,\n"
+      "    n_body_consts=1] %0, %1, 0:i32, %2\n"
+      "  return %4\n"
+      "}\n");
+  /* an operand of one branch alone is one of all */
+  check_narrow(
+      "program @a(%0: f64[], %1: f64[], %2: f64[]) {\n"
+      "  %3: f64[] = sin %0\n"
+      "  return %3, %2\n"
+      "}\n"
+      "program @b(%0: f64[], %1: f64[], %2: f64[]) {\n"
+      "  return %1, %2\n"
+      "}\n"
+      "program @main(%0: i32[], %1: f64[], %2: f64[], %3: f64[]) {\n"
+      "  %4: f64[], %5: f64[] = cond[branches=(@a,@b)] %0, %1, %2, %3\n"
+      "  return %4\n"
+      "}\n",
+      "program @a(%0: f64[], %1: f64[]) {\n"
+      "  %2: f64[] = sin %0\n"
+      "  return %2\n"
+      "}\n"
+      "program @b(%0: f64[], %1: f64[]) {\n"
+      "  return %1\n"
+      "}\n"
+      "program @main(%0: i32[], %1: f64[], %2: f64[]) {\n"
+      "  %3: f64[] = cond[branches=(@a,@b)] %0, %1, %2\n"
+      "  return %3\n"
+      "}\n");
+}
+
+/* -- errors ------------------------------------------------------------------------------------ */
+
+static void check_error(const char *text, const char *part) {
+  cxi_error error = { 0 };
+  const cxi_program *p = cxi_program_parse(text, strlen(text), &error);
+  assert_null(p);
+  if (!strstr(error.text, part))
+    fail_msg("\"%s\" does not say \"%s\"", error.text, part);
+}
+
+static void test_errors(void **state) {
+  (void)state;
+  check_error("program @step(%0: f32[64], %1: i32[]) {\n"
+              "  %2: f32[1,64] = reshape[shape=(1,64)] %0\n"
+              "  %3: f32[] = convert[type=f32] %1\n"
+              "  return %2, %3\n"
+              "}\n"
+              "program @main(%0: f32[64], %1: i32[]) {\n"
+              "  %2: f32[64], %3: i32[] = scan[body=@step, length=2,"
+              " reverse=false, unroll=1, n_consts=0, n_carry=2] %0, %1\n"
+              "  return %2\n"
+              "}\n",
+              "scan: carry 0 enters as f32[64], leaves as f32[1,64]; carry 1 "
+              "enters as i32[], leaves as f32[]");
+  check_error("program @step(%0: f32[3]) {\n"
+              "  return %0\n"
+              "}\n"
+              "program @main(%0: f32[4,3]) {\n"
+              "  %1: f32[5,3] = scan[body=@step, length=5, reverse=false,"
+              " unroll=1, n_consts=0, n_carry=0] %0\n"
+              "  return %1\n"
+              "}\n",
+              "scan: xs 0 is f32[4,3], the body takes f32[3] in each of 5");
+  check_error("program @a(%0: f32[3]) {\n"
+              "  return %0\n"
+              "}\n"
+              "program @b(%0: f32[3]) {\n"
+              "  return 1.0:f32\n"
+              "}\n"
+              "program @main(%0: i32[], %1: f32[3]) {\n"
+              "  %2: f32[3] = cond[branches=(@a,@b)] %0, %1\n"
+              "  return %2\n"
+              "}\n",
+              "cond: output 0 of branch 1 is f32[], that of branch 0 f32[3]");
+  check_error("program @more(%0: f32[3]) {\n"
+              "  %1: bool[3] = gt %0, 0.0:f32\n"
+              "  return %1\n"
+              "}\n"
+              "program @step(%0: f32[3]) {\n"
+              "  return %0\n"
+              "}\n"
+              "program @main(%0: f32[3]) {\n"
+              "  %1: f32[3] = while[cond=@more, body=@step, n_cond_consts=0,"
+              " n_body_consts=0] %0\n"
+              "  return %1\n"
+              "}\n",
+              "while: the predicate must give one bool[]");
+}
+
+/* Reverse mode of a while names the ways out. */
+static void test_no_reverse_while(void **state) {
+  (void)state;
+  const cxi_program *p = loop_program(-1);
+  static const bool wrt[4] = { false, false, false, true };
+  static const bool cts[2] = { false, true };
+  cxi_error error = { 0 };
+  assert_null(cxi_vjp(p, wrt, cts, &error));
+  assert_int_equal(error.code, CX_ENORULE);
+  assert_non_null(strstr(error.text, "scan"));
+  assert_non_null(strstr(error.text, ".max_steps"));
+  cxi_program_release(p);
+}
+
+/* -- memory ---------------------------------------------------------------------------------------- */
+
+/* Everything this file is about, on one program; false if anything failed. */
+static bool everything(const char *text, bool reverse) {
+  cxi_error error = { 0 };
+  cxi_hold_enter();
+  bool ok = false, in[16], out[16], mask[32];
+  const cxi_program *q = NULL;
+  const cxi_program *p = cxi_program_parse(text, strlen(text), &error);
+  if (p) {
+    for (uint32_t i = 0; i < p->n_in; i++)
+      in[i] = cxi_type_is_float(p->values[i].type);
+    for (uint32_t i = 0; i < p->n_out; i++)
+      out[i] = cxi_type_is_float(cxi_output_type(p, i));
+    q = reverse ? cxi_vjp(p, in, out, &error)
+                : cxi_jvp(p, in, NULL, false, mask, &error);
+  }
+  if (q) {
+    for (int i = 0; i < 32; i++) mask[i] = true;
+    q = cxi_batch(q, mask, 2, NULL, mask, &error);
+  }
+  if (q) q = cxi_narrow(q, NULL, NULL, &error);
+  if (q) {
+    cxi_view args[32], results[32];
+    memset(args, 0, sizeof args);
+    bool have = true;
+    for (uint32_t i = 0; i < q->n_in; i++) {
+      const cx_aval *type = cxi_type_aval(q->values[i].type);
+      args[i] =
+          cxi_view_dense(*type, cxi_buffer_take((size_t)cxi_aval_bytes(type)));
+      if (args[i].data) cxi_view_zero(&args[i]);
+      have = have && args[i].data;
+    }
+    ok = have && cxi_reference_run(q, args, NULL, results, &error);
+    for (uint32_t i = 0; i < q->n_in; i++) cxi_buffer_free(args[i].data);
+    for (uint32_t i = 0; ok && i < q->n_out; i++)
+      cxi_buffer_free(results[i].data);
+  }
+  cxi_hold_leave();
+  cxi_program_release(p);
+  cxi_memos_clear();
+  cxi_scratch_free();
+  return ok;
+}
+
+/* The Nth allocation fails, for every N: an error each time, nothing left. */
+static void test_allocations(void **state) {
+  (void)state;
+  for (int r = 0; r < N_ROWS; r++)
+    for (const char *const *e = rows[r].row->examples; *e; e++) {
+      assert_true(everything(*e, rows[r].reverse));
+      const size_t live = cxi_alloc_now().live_bytes;
+      bool ok = false;
+      for (uint64_t n = 0; !ok; n++) {
+        cxi_alloc_fail_after(n);
+        ok = everything(*e, rows[r].reverse);
+        cxi_alloc_fail_after(UINT64_MAX);
+        assert_int_equal(cxi_alloc_now().live_bytes, live);
+        assert_int_equal(cxi_buffers_now().live, 0);
+      }
+    }
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+    cmocka_unit_test(test_derivatives),
+    cmocka_unit_test(test_second_derivatives),
+    cmocka_unit_test(test_batches),
+    cmocka_unit_test(test_batches_of_derivatives),
+    cmocka_unit_test(test_derivatives_of_batches),
+    cmocka_unit_test(test_residuals),
+    cmocka_unit_test(test_no_known_loop),
+    cmocka_unit_test(test_linear_growth),
+    cmocka_unit_test(test_transpose_with_counter),
+    cmocka_unit_test(test_unrolled),
+    cmocka_unit_test(test_finished_lanes),
+    cmocka_unit_test(test_branch_not_taken),
+    cmocka_unit_test(test_bounded_while),
+    cmocka_unit_test(test_fori),
+    cmocka_unit_test(test_dce),
+    cmocka_unit_test(test_errors),
+    cmocka_unit_test(test_no_reverse_while),
+    cmocka_unit_test(test_allocations),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

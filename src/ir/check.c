@@ -109,6 +109,8 @@ static bool rebuild_equation(cxi_builder *b, const cxi_program *p, uint32_t i,
   bool ok = cxi_emit((cxi_prim)e->prim, e->params, e->n_in, in, e->n_out,
                      value + e->out);
   cxi_scratch_reset(mark);
+  if (!ok && b->error.code == CX_EMEMORY)
+    return cxi_error_set(error, CX_EMEMORY, "%s", b->error.text);
   if (!ok) return fail_equation(error, p, i, b->error.text);
   for (uint32_t k = 0; k < e->n_out; k++)
     if (cxi_type_at(value[e->out + k]) != p->values[e->out + k].type)

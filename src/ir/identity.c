@@ -154,8 +154,9 @@ bool cxi_program_identify(const cxi_program *p, cxi_hash *out_hash,
   b.n = 0;
   if (!b.failed) add_origin(&b, p, *out_hash);
   if (!b.failed) *out_identity = cxi_hash_bytes(b.data, b.n);
+  const bool done = !b.failed; /* freeing clears it */
   cxi_bytes_free(&b);
-  return !b.failed;
+  return done;
 }
 
 static bool equations_same(const cxi_equation *a, const cxi_equation *b) {

@@ -42,10 +42,10 @@ static void composite_batch(const cxi_rule *r, const cx *in, const int *axis,
   if (!args || !batched_out ||
       !cxi_custom_batch(r, &f, axis, size, &q, batched_out))
     return;
-  const cxi_composite_params params = { .name = f.name,
-                                        .body = q.body,
-                                        .fwd = q.fwd,
-                                        .bwd = q.bwd };
+  cxi_composite_params params = *(const cxi_composite_params *)r->params;
+  params.body = q.body;
+  params.fwd = q.fwd;
+  params.bwd = q.bwd;
   cxi_emit(CXI_PRIM_composite, &params, r->n_in, args, r->n_out, out);
   for (uint32_t i = 0; i < r->n_out; i++) out_axis[i] = batched_out[i] ? 0 : -1;
 }
@@ -63,8 +63,8 @@ static const char *const composite_examples[] = {
   "  return %4\n"
   "}\n"
   "program @main(%0: f64[2,3]) {\n"
-  "  %1: f64[2,3] = composite[name=\"soft\", body=@soft, fwd=none, bwd=none] "
-  "%0\n"
+  "  %1: f64[2,3] = composite[name=\"soft\", body=@soft, fwd=none, bwd=none, "
+  "number=0.0] %0\n"
   "  return %1\n"
   "}\n",
   "program @square(%0: f64[3]) {\n"
@@ -82,7 +82,7 @@ static const char *const composite_examples[] = {
   "}\n"
   "program @main(%0: f64[3]) {\n"
   "  %1: f64[3] = composite[name=\"square\", body=@square, fwd=@square_fwd, "
-  "bwd=@square_bwd] %0\n"
+  "bwd=@square_bwd, number=0.0] %0\n"
   "  return %1\n"
   "}\n",
   NULL,

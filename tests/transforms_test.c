@@ -1,0 +1,483 @@
+/* transforms_test.c - derivatives against differences, batches against loops,
+ * memos, growth, errors. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "ops/lax.h"
+#include "support/derivatives.h"
+
+#define DOT "dot_general[lhs_contract=(1), rhs_contract=(0), lhs_batch=(), " \
+            "rhs_batch=(), type=f64]"
+
+static const char plain[] =
+    "program @main(%0: f64[3,4], %1: f64[2,3], %2: f64[4], %3: i32[]) {\n"
+    "  %4: f64[2,4] = " DOT " %1, %0\n"
+    "  %5: f64[2,4] = sin %4\n"
+    "  %6: f64[2,4] = mul %5, %4\n"
+    "  %7: f64[2,4] = broadcast_in_dim[shape=(2,4), map=(1)] %2\n"
+    "  %8: f64[2,4] = add %6, %7\n"
+    "  %9: f64[4,2] = transpose[permutation=(1,0)] %8\n"
+    "  %10: f64[4] = reduce_sum[axes=(1)] %9\n"
+    "  %11: f64[4] = mul %10, %10\n"
+    "  %12: f64[] = reduce_sum[axes=(0)] %11\n"
+    "  %13: i32[] = add %3, 1:i32\n"
+    "  return %12, %13, %12, %2\n"
+    "}\n";
+
+/* A value that is an input, an output twice, an operand twice. */
+static const char forwarding[] =
+    "program @main(%0: f64[3], %1: f64[]) {\n"
+    "  %2: f64[3] = add %0, %0\n"
+    "  %3: f64[3] = mul %0, %1\n"
+    "  return %0, %2, %3, %0, 2.5:f64\n"
+    "}\n";
+
+static const char calls[] =
+    "program @inner(%0: f64[3], %1: f64[3]) {\n"
+    "  %2: f64[3] = tanh %0\n"
+    "  %3: f64[3] = mul %2, %1\n"
+    "  return %3, %1, %2\n"
+    "}\n"
+    "program @outer(%0: f64[3], %1: f64[3], %2: i32[]) {\n"
+    "  %3: f64[3], %4: f64[3], %5: f64[3] = jit[body=@inner] %0, %1\n"
+    "  %6: f64[3], %7: f64[3], %8: f64[3] = jit[body=@inner] %3, %4\n"
+    "  return %6, %8, %2, %0\n"
+    "}\n"
+    "program @main(%0: f64[3], %1: f64[3], %2: i32[]) {\n"
+    "  %3: f64[3], %4: f64[3], %5: i32[], %6: f64[3] = jit[body=@outer] "
+    "%0, %1, %2\n"
+    "  %7: f64[3] = mul %6, %3\n"
+    "  return %7, %4, %5\n"
+    "}\n";
+
+static const char loop[] =
+    "program @step(%0: f64[2,2], %1: f64[2], %2: f64[2]) {\n"
+    "  %3: f64[2] = " DOT " %0, %1\n"
+    "  %4: f64[2] = add %3, %2\n"
+    "  %5: f64[2] = tanh %4\n"
+    "  %6: f64[2] = mul %5, %2\n"
+    "  return %5, %6\n"
+    "}\n"
+    "program @main(%0: f64[2,2], %1: f64[2], %2: f64[4,2]) {\n"
+    "  %3: f64[2], %4: f64[4,2] = scan[body=@step, length=4, reverse=false, "
+    "unroll=1, n_consts=1, n_carry=1] %0, %1, %2\n"
+    "  return %3, %4\n"
+    "}\n";
+
+static const char branches[] =
+    "program @a(%0: f64[2], %1: f64[2]) {\n"
+    "  %2: f64[2] = sin %0\n"
+    "  %3: f64[2] = mul %2, %1\n"
+    "  return %3\n"
+    "}\n"
+    "program @b(%0: f64[2], %1: f64[2]) {\n"
+    "  %2: f64[2] = mul %1, 3.0:f64\n"
+    "  return %2\n"
+    "}\n"
+    "program @main(%0: f64[2], %1: f64[2], %2: i32[]) {\n"
+    "  %3: i32[] = clamp 0:i32, %2, 1:i32\n"
+    "  %4: f64[2] = cond[branches=(@a,@b)] %3, %0, %1\n"
+    "  return %4\n"
+    "}\n";
+
+static void check_text(const char *text, int order, bool forward) {
+  cxi_hold_enter();
+  const cxi_program *p = parse(text);
+  check_derivatives(p, order, forward);
+  cxi_program_release(p);
+  cxi_hold_leave();
+}
+
+static void test_plain(void **state) {
+  (void)state;
+  check_text(plain, 3, true);
+}
+static void test_forwarding(void **state) {
+  (void)state;
+  check_text(forwarding, 3, true);
+}
+static void test_calls(void **state) {
+  (void)state;
+  check_text(calls, 3, true);
+}
+static void test_loop(void **state) {
+  (void)state;
+  check_text(loop, 2, true);
+}
+static void test_branches(void **state) {
+  (void)state;
+  check_text(branches, 2, true);
+}
+/* -- batches ---------------------------------------------------------------------- */
+
+static void check_batch_text(const char *text) {
+  cxi_hold_enter();
+  const cxi_program *p = parse(text);
+  check_batches(p, 3);
+  check_batches(vjp_of(p), 3);
+  cxi_program_release(p);
+  cxi_hold_leave();
+}
+
+static void test_batch(void **state) {
+  (void)state;
+  check_batch_text(plain);
+  check_batch_text(forwarding);
+  check_batch_text(calls);
+  check_batch_text(loop);
+  check_batch_text(branches);
+}
+
+static void test_batch_force(void **state) {
+  (void)state;
+  cxi_hold_enter();
+  const cxi_program *p = parse(forwarding);
+  const bool batched[2] = { false, true }, force[5] = { true, true, 0, 0, 1 };
+  bool out[5];
+  cxi_error error = { 0 };
+  const cxi_program *q = cxi_batch(p, batched, 7, force, out, &error);
+  assert_non_null(q);
+  assert_true(out[0] && out[1] && out[2] && !out[3] && out[4]);
+  assert_int_equal(cxi_type_shape(cxi_output_type(q, 4))->d[0], 7);
+  cxi_program_release(p);
+  cxi_hold_leave();
+}
+
+/* -- partial evaluation ------------------------------------------------------------- */
+
+static void test_partial_eval(void **state) {
+  (void)state;
+  cxi_hold_enter();
+  const cxi_program *p = parse(
+      "program @main(%0: f64[3], %1: f64[3]) {\n"
+      "  %2: f64[3] = broadcast_in_dim[shape=(3), map=()] 2.0:f64\n"
+      "  %3: f64[3] = sin %0\n"
+      "  %4: f64[3] = mul %3, %2\n"
+      "  %5: f64[3] = mul %1, %2\n"
+      "  %6: f64[3] = mul %5, %3\n"
+      "  %7: f64[3] = mul %6, %3\n"
+      "  %8: f64[3] = add %7, %0\n"
+      "  return %4, %8, %3\n"
+      "}\n");
+  const bool unknown[2] = { false, true }, force[3] = { false, false, true };
+  bool out[3];
+  cxi_partial cut;
+  cxi_error error = { 0 };
+  assert_true(cxi_partial_eval(p, unknown, force, &cut, out, &error));
+  assert_true(!out[0] && out[1] && out[2]);
+  /* sin x and x cross, each once; the filled array does not */
+  assert_int_equal(cut.n_residuals, 2);
+  assert_int_equal(cut.known->n_out, 3);
+  assert_int_equal(cut.unknown->n_in, 3);
+  assert_int_equal(cut.unknown->n_out, 2);
+  assert_int_equal(count_prim(cut.unknown, CXI_PRIM_sin), 0);
+  assert_int_equal(count_prim(cut.unknown, CXI_PRIM_broadcast_in_dim), 1);
+  cxi_program_release(p);
+  cxi_hold_leave();
+}
+
+/* A residual of a call that is an operand is not returned by it. */
+static void test_forwarded_residuals(void **state) {
+  (void)state;
+  cxi_hold_enter();
+  const cxi_program *p = parse(
+      "program @f(%0: f64[3], %1: f64[3]) {\n"
+      "  %2: f64[3] = mul %0, %1\n"
+      "  %3: f64[3] = exp %2\n"
+      "  return %3\n"
+      "}\n"
+      "program @main(%0: f64[3], %1: f64[3]) {\n"
+      "  %2: f64[3] = jit[body=@f] %0, %1\n"
+      "  return %2\n"
+      "}\n");
+  const bool nonzero[2] = { true, true };
+  bool out[1];
+  cxi_partial cut;
+  cxi_error error = { 0 };
+  assert_true(cxi_linearize(p, nonzero, &cut, out, &error));
+  assert_int_equal(cut.n_residuals, 3); /* x, y, exp(x y) */
+  assert_int_equal(cut.known->n_equations, 1);
+  assert_int_equal(cut.known->equations[0].n_out, 1);
+  cxi_program_release(p);
+  cxi_hold_leave();
+}
+
+/* -- memos ---------------------------------------------------------------------------- */
+
+static char *layers_text(int n) {
+  char *text = malloc(4096);
+  int at = sprintf(text,
+                   "program @layer(%%0: f64[2,2], %%1: f64[2,2]) {\n"
+                   "  %%2: f64[2,2] = " DOT " %%0, %%1\n"
+                   "  %%3: f64[2,2] = tanh %%2\n"
+                   "  return %%3\n"
+                   "}\n"
+                   "program @main(%%0: f64[2,2], %%1: f64[2,2]) {\n");
+  for (int i = 0; i < n; i++)
+    at += sprintf(text + at,
+                  "  %%%d: f64[2,2] = jit[body=@layer] %%%d, %%1\n", i + 2,
+                  i ? i + 1 : 0);
+  sprintf(text + at, "  return %%%d\n}\n", n + 1);
+  return text;
+}
+
+/* Twelve equal layers are differentiated once per mask: the first layer has a
+ * tangent of x alone if only x is differentiated, of both otherwise. */
+static void test_shared_layers(void **state) {
+  (void)state;
+  cxi_hold_enter();
+  cxi_memos_clear();
+  char *text = layers_text(12);
+  const cxi_program *p = parse(text);
+  const uint64_t jvps = cxi_memos_now("jvp").misses;
+  const uint64_t cuts = cxi_memos_now("partial_eval").misses;
+  const uint64_t transposes = cxi_memos_now("transpose").misses;
+  bool wrt[2] = { true, true }, ct[1] = { true };
+  cxi_error error = { 0 };
+  assert_non_null(cxi_vjp(p, wrt, ct, &error));
+  assert_int_equal(cxi_memos_now("jvp").misses - jvps, 1);
+  assert_int_equal(cxi_memos_now("partial_eval").misses - cuts, 1);
+  /* main, the last layer without accumulators, the others with one */
+  assert_int_equal(cxi_memos_now("transpose").misses - transposes, 3);
+  wrt[0] = false;
+  assert_non_null(cxi_vjp(p, wrt, ct, &error));
+  assert_int_equal(cxi_memos_now("jvp").misses - jvps, 2);
+  assert_non_null(cxi_vjp(p, wrt, ct, &error));
+  assert_int_equal(cxi_memos_now("jvp").misses - jvps, 2);
+  const uint64_t batches = cxi_memos_now("batch").misses;
+  const bool batched[2] = { true, false };
+  bool out[1];
+  assert_non_null(cxi_batch(p, batched, 4, NULL, out, &error));
+  assert_int_equal(cxi_memos_now("batch").misses - batches, 2);
+  cxi_program_release(p);
+  free(text);
+  cxi_hold_leave();
+}
+
+static void test_memo_limit(void **state) {
+  (void)state;
+  cxi_hold_enter();
+  cxi_memos_clear();
+  cxi_memos_limit(3);
+  const cxi_program *p = parse(calls);
+  vjp_of(p);
+  assert_int_equal(cxi_memos_now(NULL).entries, 3);
+  vjp_of(vjp_of(p));
+  cxi_memos_limit(0);
+  assert_int_equal(cxi_memos_now(NULL).entries, 0);
+  vjp_of(p);
+  cxi_memos_limit(16384);
+  cxi_program_release(p);
+  cxi_hold_leave();
+}
+
+/* -- growth ----------------------------------------------------------------------------- */
+
+/* s = sin(s) * x[i] + x[i], unrolled. */
+static const cxi_program *unrolled(int64_t n) {
+  cxi_builder b;
+  cxi_builder_open(&b);
+  const cx x = cxi_builder_input(&b, cxi_type_make(CX_F64, (cx_dims){ 1, { n } }));
+  cx s = cxi_number(CX_F64, 0.5);
+  for (int64_t i = 0; i < n; i++) {
+    const cx_dims one = { 1, { 1 } };
+    const cx at = cxi_reshape(
+        cxi_slice(x, (cx_dims){ 1, { i } }, (cx_dims){ 1, { i + 1 } }, one),
+        (cx_dims){ 0 });
+    s = cxi_add(cxi_mul(cxi_unary(CXI_PRIM_sin, s), at), at);
+  }
+  cxi_error error = { 0 };
+  const cxi_program *p = cxi_builder_finish(&b, 0, 1, &x, 1, &s, &error);
+  assert_non_null(p);
+  return p;
+}
+
+/* Equations of the gradient, and bytes its run allocates. */
+static void measure(int64_t n, uint64_t *equations, uint64_t *bytes) {
+  const cxi_program *p = unrolled(n), *q = vjp_of(p);
+  cxi_view *in = inputs_of(q, 3);
+  cxi_buffers_reset();
+  cxi_view *out = run(q, in);
+  *bytes = cxi_buffers_now().allocated;
+  *equations = q->n_equations;
+  free_views(in, q->n_in);
+  free_views(out, q->n_out);
+  cxi_program_release(p);
+}
+
+static void test_linear_growth(void **state) {
+  (void)state;
+  cxi_hold_enter();
+  uint64_t equations[2], bytes[2];
+  measure(100, &equations[0], &bytes[0]);
+  measure(400, &equations[1], &bytes[1]);
+  assert_in_range(equations[1], 3 * equations[0], 5 * equations[0]);
+  assert_in_range(bytes[1], 3 * bytes[0], 5 * bytes[0]);
+  cxi_hold_leave();
+}
+
+/* -- simplification ------------------------------------------------------------------------ */
+
+static void check_simplify(const cxi_program *p) {
+  cxi_error error = { 0 };
+  const cxi_program *q = cxi_simplify(p, &error);
+  if (!q) fail_msg("%s", error.text);
+  assert_true(q->n_equations <= p->n_equations);
+  cxi_view *in = inputs_of(p, 4), *want = run(p, in), *got = run(q, in);
+  for (uint32_t i = 0; i < p->n_out; i++)
+    assert_true(same_bits(&want[i], &got[i]));
+  free_views(in, p->n_in);
+  free_views(want, p->n_out);
+  free_views(got, p->n_out);
+}
+
+static void test_simplify_keeps_bits(void **state) {
+  (void)state;
+  static const char *const texts[] = { plain, forwarding, calls, loop,
+                                       branches };
+  cxi_hold_enter();
+  for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+    const cxi_program *p = parse(texts[i]);
+    check_simplify(p);
+    check_simplify(vjp_of(p));
+    check_simplify(vjp_of(vjp_of(p)));
+    cxi_program_release(p);
+  }
+  cxi_hold_leave();
+}
+
+static void test_simplify_rules(void **state) {
+  (void)state;
+  cxi_hold_enter();
+  const cxi_program *p = parse(
+      "program @f(%0: f64[2,3], %1: f64[2,3], %2: f64[2,3]) {\n"
+      "  %3: f64[2,3] = exp %1\n"
+      "  %4: f64[2,3] = sin %0\n"
+      "  return %3, %4, %2\n"
+      "}\n"
+      "program @main(%0: f64[2,3], %1: f64[2,3], %2: bool[]) {\n"
+      "  %3: f64[2,3] = mul %0, 1.0:f64\n"
+      "  %4: f64[2,3] = add %3, -0.0:f64\n"
+      "  %5: f64[3,2] = transpose[permutation=(1,0)] %4\n"
+      "  %6: f64[2,3] = transpose[permutation=(1,0)] %5\n"
+      "  %7: f64[6] = reshape[shape=(6)] %6\n"
+      "  %8: f64[2,3] = reshape[shape=(2,3)] %7\n"
+      "  %9: f64[2,3] = neg %8\n"
+      "  %10: f64[2,3] = neg %9\n"
+      "  %11: f64[2,3] = select %2, %10, %10\n"
+      "  %12: f64[2,3] = sin %11\n"
+      "  %13: f64[2,3] = sin %0\n"
+      "  %14: f64[2,3] = sub %12, %13\n"
+      "  %15: f64[2,3] = add %14, 0.0:f64\n"
+      "  %16: f64[2,3], %17: f64[2,3], %18: f64[2,3] = jit[body=@f] %0, %1, %1\n"
+      "  return %15, %17\n"
+      "}\n");
+  check_simplify(p);
+  cxi_error error = { 0 };
+  const cxi_program *q = cxi_simplify(p, &error);
+  assert_int_equal(q->n_in, 3);
+  assert_int_equal(count_prim(q, CXI_PRIM_sin), 1);
+  assert_int_equal(count_prim(q, CXI_PRIM_add), 1); /* + 0.0 is not nothing */
+  assert_int_equal(q->n_equations, 4);
+  const cxi_equation *call = &q->equations[3];
+  assert_int_equal(call->prim, CXI_PRIM_jit);
+  assert_int_equal(call->n_in, 1);
+  assert_int_equal(call->n_out, 1);
+  cxi_program_release(p);
+  cxi_hold_leave();
+}
+
+/* -- errors -------------------------------------------------------------------------------- */
+
+static void expect_error(const char *text, cx_code code, const char *part) {
+  cxi_hold_enter();
+  const cxi_program *p = parse(text);
+  bool *wrt = float_inputs(p), *ct = float_outputs(p);
+  cxi_error error = { 0 };
+  const uint64_t entries = cxi_memos_now("vjp").entries;
+  assert_null(cxi_vjp(p, wrt, ct, &error));
+  assert_int_equal(error.code, code);
+  if (!strstr(error.text, part)) fail_msg("%s", error.text);
+  assert_int_equal(cxi_memos_now("vjp").entries, entries);
+  free(wrt);
+  free(ct);
+  cxi_program_release(p);
+  cxi_hold_leave();
+}
+
+static void test_errors(void **state) {
+  (void)state;
+  /* a while has no transpose; the message comes out of a nested call */
+  expect_error("program @less(%0: f64[]) {\n"
+               "  %1: bool[] = lt %0, 9.0:f64\n"
+               "  return %1\n"
+               "}\n"
+               "program @step(%0: f64[]) {\n"
+               "  %1: f64[] = mul %0, 2.0:f64\n"
+               "  return %1\n"
+               "}\n"
+               "program @f(%0: f64[]) {\n"
+               "  %1: f64[] = while[cond=@less, body=@step, n_cond_consts=0, "
+               "n_body_consts=0] %0\n"
+               "  return %1\n"
+               "}\n"
+               "program @main(%0: f64[]) {\n"
+               "  %1: f64[] = jit[body=@f] %0\n"
+               "  return %1\n"
+               "}\n",
+               CX_ENORULE, "while");
+}
+
+/* Calls nested deeper than the limit are refused, not run into the stack. */
+static void test_depth(void **state) {
+  (void)state;
+  cxi_hold_enter();
+  const cxi_program *p = parse("program @f(%0: f64[]) {\n"
+                               "  %1: f64[] = sin %0\n"
+                               "  return %1\n"
+                               "}\n");
+  for (int i = 0; i < 10000; i++) {
+    cxi_builder b;
+    cxi_error error = { 0 };
+    cxi_builder_open(&b);
+    cx x = cxi_builder_input(&b, p->values[0].type), y = { 0 };
+    cxi_call(p, &x, &y);
+    const cxi_program *q = cxi_builder_finish(&b, 0, 1, &x, 1, &y, &error);
+    assert_non_null(q);
+    cxi_program_release(p);
+    p = q;
+  }
+  const bool wrt[1] = { true };
+  bool out[1];
+  cxi_error error = { 0 };
+  assert_null(cxi_jvp(p, wrt, NULL, false, out, &error));
+  assert_int_equal(error.code, CX_ETRACE);
+  assert_non_null(strstr(error.text, "nest"));
+  cxi_program_release(p);
+  cxi_hold_leave();
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+    cmocka_unit_test(test_plain),
+    cmocka_unit_test(test_forwarding),
+    cmocka_unit_test(test_calls),
+    cmocka_unit_test(test_loop),
+    cmocka_unit_test(test_branches),
+    cmocka_unit_test(test_batch),
+    cmocka_unit_test(test_batch_force),
+    cmocka_unit_test(test_partial_eval),
+    cmocka_unit_test(test_forwarded_residuals),
+    cmocka_unit_test(test_shared_layers),
+    cmocka_unit_test(test_memo_limit),
+    cmocka_unit_test(test_linear_growth),
+    cmocka_unit_test(test_simplify_keeps_bits),
+    cmocka_unit_test(test_simplify_rules),
+    cmocka_unit_test(test_errors),
+    cmocka_unit_test(test_depth),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

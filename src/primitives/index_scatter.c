@@ -78,7 +78,9 @@ static void each_update(const cxi_scatter_params *p, const cxi_view *x,
   const cxi_type operand = cxi_type_of(&x->type);
   const cxi_type update = cxi_type_of(&updates->type);
   const cxi_windows w = cxi_scatter_windows(p, operand, update);
-  cxi_walk walk = cxi_walk_start(&w, p->mode, &x->type.shape, indices);
+  /* A broken promise drops, as XLA does. */
+  const cx_mode mode = p->mode == CX_IN_BOUNDS ? CX_DROP : p->mode;
+  cxi_walk walk = cxi_walk_start(&w, mode, &x->type.shape, indices);
   int64_t start[CX_MAX_DIMS];
   bool inside;
   while (cxi_walk_next(&walk, start, &inside)) {

@@ -117,7 +117,7 @@ static const char *const examples_gather[] = {
   /* batch axes, in another order in the indices */
   "program @main(%0: f32[2,4,3], %1: u8[3,2,2,1]) { %2: f32[3,2,2] = gather["
   "offset=(), collapsed=(1), start_map=(1), operand_batch=(0,2), "
-  "index_batch=(1,0), sizes=(1,1,1), mode=in_bounds, fill=nan, sorted=false, "
+  "index_batch=(1,0), sizes=(1,1,1), mode=clip, fill=nan, sorted=false, "
   "unique=false] %0, %1 return %2 }",
   "program @main(%0: f32[4], %1: i32[0,1]) { %2: f32[0,2] = gather["
   "offset=(1), collapsed=(), start_map=(0), operand_batch=(), "
@@ -137,6 +137,11 @@ static const char *const examples_gather[] = {
   "offset=(1), collapsed=(1), start_map=(), operand_batch=(), index_batch=(), "
   "sizes=(2,1), mode=clip, fill=nan, sorted=false, unique=false] %0, %1 "
   "return %2 }",
+  /* a promise kept */
+  "program @main(%0: f32[4,2]) { %1: u16[3,1] = iota[type=u16, shape=(3,1), "
+  "axis=0] %2: f32[3,2] = gather[offset=(1), collapsed=(0), start_map=(0), "
+  "operand_batch=(), index_batch=(), sizes=(1,2), mode=in_bounds, fill=nan, "
+  "sorted=true, unique=true] %0, %1 return %2 }",
   NULL
 };
 

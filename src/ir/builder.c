@@ -126,6 +126,7 @@ static const void *keep_params(cxi_builder *b, cxi_prim prim,
  * valid is returned, {0} if all are good. */
 static cx append_operands(cxi_builder *b, cxi_prim prim, uint32_t n,
                           const cx *in, cxi_type *out_types) {
+  if (n == 0) return (cx){ 0, 0 };
   if (!have_room(&b->operands, b->n_operands, &b->cap_operands, n,
                  sizeof *b->operands))
     return out_of_memory(b);

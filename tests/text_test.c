@@ -1,0 +1,549 @@
+/* text_test.c - programs as text: printed, parsed, damaged. */
+#include <locale.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/alloc.h"
+#include "calx/literal.h"
+#include "ir/builder.h"
+#include "ir/number.h"
+#include "ir/text.h"
+
+/* In the form in which they are printed, with every kind of field. */
+static const char *const samples[] = {
+    "program @main() {\n"
+    "  return\n"
+    "}\n",
+
+    "program @main(%0: f32[3], %1: key[]) {\n"
+    "  return %1, -0.0:f32, %0, %0, true:bool, 0x00000000000000ff:key\n"
+    "}\n",
+
+    "program @body(%0: f32[3], %1: f32[3]) {\n"
+    "  %2: f32[3] = mul %0, 2.0:f32\n"
+    "  %3: f32[3] = add %2, %1\n"
+    "  return %3, %3\n"
+    "}\n"
+    "program @main(%0: f32[3], %1: f32[5,3]) {\n"
+    "  %2: f32[3], %3: f32[5,3] = scan[body=@body, length=5, reverse=false, "
+    "unroll=1,\n"
+    "    n_consts=0, n_carry=1] %0, %1\n"
+    "  return %3\n"
+    "}\n",
+
+    "program @main(%0: f32[5,3], %1: i32[2,1]) {\n"
+    "  %2: f32[2,3] = gather[offset=(1), collapsed=(0), start_map=(0),\n"
+    "    operand_batch=(), index_batch=(), sizes=(1,3), mode=fill, fill=nan,\n"
+    "    sorted=false, unique=true] %0, %1\n"
+    "  %3: f32[2,3] = integer_pow[y=-3] %2\n"
+    "  %4: f32[2,3] = round[away=true] %3\n"
+    "  %5: f32[2,3] = name[name=\"a \\\"b\\\" \\\\ \\x0a\"] %4\n"
+    "  %6: bf16[2,3] = convert[type=bf16] %5\n"
+    "  return %6\n"
+    "}\n",
+
+    "program @main(%0: f32[3]) {\n"
+    "  %1: f32[1], %2: f32[2] = split[sizes=(1,2), axis=0] %0\n"
+    "  %3: i32[4] = iota[type=i32, shape=(4), axis=0]\n"
+    "  return %2, %3\n"
+    "}\n",
+
+    "program @f(%0: f32[3]) {\n"
+    "  %1: f32[3] = sin %0\n"
+    "  return %1\n"
+    "}\n"
+    "program @f.1(%0: f32[3]) {\n"
+    "  %1: f32[3] = checkpoint[body=@f, policy=\"dots\", names=(\"a\",\"\"),\n"
+    "    differentiated=false] %0\n"
+    "  return %1\n"
+    "}\n"
+    "program @main(%0: i32[], %1: f32[3]) {\n"
+    "  %2: f32[3] = cond[branches=(@f,@f.1)] %0, %1\n"
+    "  %3: f32[3] = composite[name=\"relu\", body=@f, fwd=none, bwd=none, "
+    "number=1e-05]\n"
+    "    %2\n"
+    "  return %3\n"
+    "}\n",
+};
+enum { N_SAMPLES = sizeof samples / sizeof samples[0] };
+
+static const cxi_program *parse(const char *text) {
+  cxi_error error = {0};
+  const cxi_program *p = cxi_program_parse(text, strlen(text), &error);
+  if (!p)
+    print_message("%s\n", error.text);
+  assert_non_null(p);
+  return p;
+}
+
+static char *print(const cxi_program *p) {
+  char *text = cxi_program_print(p, (cxi_text_options){0});
+  assert_non_null(text);
+  return text;
+}
+
+/* Whatever is a program is valid, and its text is it. */
+static void check_program(const cxi_program *p) {
+  cxi_error error = {0};
+  if (!cxi_program_check(p, &error))
+    fail_msg("%s", error.text);
+  char *text = print(p);
+  const cxi_program *q = cxi_program_parse(text, strlen(text), &error);
+  if (!q)
+    fail_msg("%s\n%s", error.text, text);
+  assert_true(cxi_hash_equal(p->hash, q->hash));
+  char *again = print(q);
+  assert_string_equal(text, again);
+  cxi_free(text);
+  cxi_free(again);
+  cxi_program_release(q);
+}
+
+/* -- what is printed is read
+ * ----------------------------------------------------- */
+
+static void test_samples(void **state) {
+  (void)state;
+  for (int i = 0; i < N_SAMPLES; i++) {
+    const cxi_program *p = parse(samples[i]);
+    char *text = print(p);
+    assert_string_equal(text, samples[i]);
+    cxi_free(text);
+    check_program(p);
+    cxi_program_release(p);
+  }
+}
+
+static void test_freedom(void **state) {
+  (void)state;
+  /* Other numbers, order of parameters, blanks, comments; dead equations. */
+  const cxi_program *p = parse(
+      "program @g(%7: f32[ 3 ]) { // in\n"
+      "%9:f32[3]=neg %7 %2: f32[3] = add\n%7 , %7\n"
+      "%3: i32[3] = iota[shape=(3),axis=0,type=i32] return%2,%3 } // end");
+  const cxi_program *q =
+      parse("program @main(%0: f32[3]) {\n"
+            "  %1: f32[3] = add %0, %0\n"
+            "  %2: i32[3] = iota[type=i32, shape=(3), axis=0]\n"
+            "  return %1, %2\n"
+            "}\n");
+  assert_true(cxi_hash_equal(p->hash, q->hash));
+  cxi_program_release(p);
+  cxi_program_release(q);
+}
+
+/* -- numbers
+ * ----------------------------------------------------------------------- */
+
+static uint64_t random_state = 1;
+
+static uint64_t next_random(void) {
+  random_state ^= random_state << 13;
+  random_state ^= random_state >> 7;
+  random_state ^= random_state << 17;
+  return random_state;
+}
+
+static void check_number(cx_dtype dtype, uint64_t bits) {
+  char text[CXI_NUMBER_ROOM];
+  uint64_t again = 0;
+  cxi_number_print(text, dtype, bits);
+  const char *wrong = cxi_number_parse(text, strlen(text), dtype, &again);
+  if (wrong || again != bits)
+    fail_msg("%s %s %s", cxi_dtype_name(dtype), text, wrong ? wrong : "");
+}
+
+static void test_numbers(void **state) {
+  (void)state;
+  for (int dtype = CX_BOOL; dtype <= CX_KEY; dtype++) {
+    const size_t bytes = cxi_dtype_bytes((cx_dtype)dtype);
+    const uint64_t mask = dtype == CX_BOOL ? 1 : UINT64_MAX >> (64 - 8 * bytes);
+    for (int i = 0; i < 20000; i++) {
+      uint64_t bits = next_random() >> (next_random() % 64);
+      check_number((cx_dtype)dtype, bits & mask);
+      check_number((cx_dtype)dtype, ~bits & mask);
+    }
+  }
+  for (uint64_t bits = 0; bits < 65536; bits++) {
+    check_number(CX_F16, bits);
+    check_number(CX_BF16, bits);
+  }
+}
+
+static void check_text(cx_dtype dtype, double x, const char *text) {
+  char printed[CXI_NUMBER_ROOM];
+  uint64_t bits = 0;
+  cxi_element_set(dtype, &bits, x);
+  cxi_number_print(printed, dtype, bits);
+  assert_string_equal(printed, text);
+}
+
+static void test_short_numbers(void **state) {
+  (void)state;
+  check_text(CX_F32, 0.1, "0.1");
+  check_text(CX_F64, 0.1, "0.1");
+  check_text(CX_F64, 1.0 / 3, "0.3333333333333333");
+  check_text(CX_BF16, 0.1, "0.1");
+  check_text(CX_F32, 100, "100.0");
+  check_text(CX_F32, 1e-5, "1e-05");
+  check_text(CX_F32, 1e30, "1e+30");
+  check_text(CX_F32, -1.0 / 0.0, "-inf");
+  check_text(CX_I8, -128, "-128");
+}
+
+static void test_locale(void **state) {
+  (void)state;
+  const char *const names[] = {"de_DE.UTF-8", "fr_FR.UTF-8", "de_DE.utf8"};
+  const char *found = NULL;
+  for (int i = 0; i < 3 && !found; i++)
+    found = setlocale(LC_NUMERIC, names[i]);
+  if (!found) {
+    print_message("no locale with a decimal comma is installed\n");
+    skip();
+  }
+  check_text(CX_F32, 0.5, "0.5");
+  check_number(CX_F64, UINT64_C(0x3fb999999999999a));
+  setlocale(LC_NUMERIC, "C");
+}
+
+/* -- names and sites
+ * ------------------------------------------------------------------ */
+
+static cx add(cx a, cx b) {
+  return cxi_emit1(CXI_PRIM_add, NULL, 2, (cx[]){a, b});
+}
+
+static const cxi_program *doubled(const char *name, const char *site,
+                                  const char *scope) {
+  cxi_builder b;
+  cxi_builder_open(&b);
+  cxi_name old_site = cxi_site_use(cxi_name_of(site));
+  cxi_name old_scope = cxi_scope_use(cxi_name_of(scope));
+  cx x = cxi_builder_input(&b, cxi_type_scalar(CX_F32)), y = add(x, x);
+  cxi_site_use(old_site);
+  cxi_scope_use(old_scope);
+  return cxi_builder_finish(&b, cxi_name_of(name), 1, &x, 1, &y, NULL);
+}
+
+static void test_names(void **state) {
+  (void)state;
+  const cxi_program *p = doubled("my fn()", "a.c:1", "layer.3");
+  assert_non_null(p);
+  char *text = print(p);
+  assert_memory_equal(text, "program @my_fn__(", 17);
+  cxi_free(text);
+  text = cxi_program_print(p, (cxi_text_options){.sites = true});
+  assert_non_null(strstr(text, "add %0, %0 // a.c:1 layer.3\n"));
+  const cxi_program *q = parse(text);
+  assert_true(cxi_hash_equal(p->hash, q->hash));
+  assert_string_equal(cxi_name_text(q->equations[0].site), "text:2");
+  cxi_free(text);
+  cxi_program_release(p);
+  cxi_program_release(q);
+}
+
+/* Programs named "f", "f.1", "f", "", "f": each its own name. */
+static void test_distinct_names(void **state) {
+  (void)state;
+  const char *const names[] = {"f", "f.1", "f", "", "f"};
+  const cxi_program *body[5];
+  for (int i = 0; i < 5; i++) {
+    char site[16];
+    snprintf(site, sizeof site, "n.c:%d", i);
+    body[i] = doubled(names[i], site, "");
+  }
+  cxi_builder b;
+  cxi_builder_open(&b);
+  cx x = cxi_builder_input(&b, cxi_type_scalar(CX_F32)), y = x;
+  for (int i = 0; i < 5; i++)
+    y = cxi_emit1(CXI_PRIM_jit, &(cxi_jit_params){.body = body[i]}, 1, &y);
+  const cxi_program *p =
+      cxi_builder_finish(&b, cxi_name_of("f"), 1, &x, 1, &y, NULL);
+  assert_non_null(p);
+  check_program(p);
+  char *text = print(p);
+  assert_non_null(strstr(text, "program @f(%0"));
+  assert_non_null(strstr(text, "program @f.1("));
+  assert_non_null(strstr(text, "program @f.2("));
+  assert_non_null(strstr(text, "program @p("));
+  assert_non_null(strstr(text, "program @f.4("));
+  cxi_free(text);
+  for (int i = 0; i < 5; i++)
+    cxi_program_release(body[i]);
+  cxi_program_release(p);
+}
+
+static void test_wrapping(void **state) {
+  (void)state;
+  cxi_builder b;
+  cxi_builder_open(&b);
+  cx in[40], out[40];
+  for (int i = 0; i < 40; i++)
+    in[i] = cxi_builder_input(&b, cxi_type_make(CX_F32, CX_SHAPE(i, 8)));
+  cxi_emit(CXI_PRIM_optimization_barrier, NULL, 40, in, 40, out);
+  const cxi_program *p = cxi_builder_finish(&b, 0, 40, in, 40, out, NULL);
+  assert_non_null(p);
+  check_program(p);
+  char *text = print(p);
+  for (char *line = strtok(text, "\n"); line; line = strtok(NULL, "\n"))
+    assert_true(strlen(line) <= 80);
+  cxi_free(text);
+  cxi_program_release(p);
+}
+
+/* -- errors
+ * -----------------------------------------------------------------------------
+ */
+
+#define F "program @f(%0: f32[3]) {\n"
+static const struct {
+  const char *text, *error;
+} wrong[] = {
+    {"", "1:1: expected program, found the end"},
+    {"prog", "1:1: expected program, found prog"},
+    {"program f", "1:9: expected '@', found 'f'"},
+    {"program @f(%0: f33) {}", "1:16: unknown dtype f33"},
+    {"program @f(%0: f32[-1]) {}", "1:16: a size is negative"},
+    {"program @f(%0: f32[1,1,1,1,1,1,1,1,1]) {}", "more than 8"},
+    {"program @f(%0: f32, %0: f32) { return }", "%0 is defined twice"},
+    {"program @f(%99999999: f32) { return }", "is too large for this text"},
+    {F "  %1: f32[3] = ad %0, %0\n",
+     "2:16: there is no primitive ad: is it add?"},
+    {F "  %1: f32[3] = transposd %0\n", "is it transpose?"},
+    {F "  %1: f32[3] = xyzzy %0\n", "there is no primitive xyzzy"},
+    {F "  %1: f32[3] = add %0, %4\n", "2:24: a value is used"},
+    {F "  %1: f32[3] = add %1, %1\n", "a value is used that is not defined"},
+    {F "  %1: f32[4] = add %0, %0\n", "2:3: the type of %1 is f32[3]"},
+    {F "  %1: f32[3], %2: f32[3] = add %0, %0\n", "add: has 1 results, not 2"},
+    {F "  %1: f32[3] = round %0\n", "round: parameter away is missing"},
+    {F "  %1: f32[3] = round[away=1] %0\n", "1 is not true or false"},
+    {F "  %1: f32[3] = round[up=true] %0\n",
+     "2:22: round: parameter up is not"},
+    {F "  %1: f32[3] = round[away=true,away=true] %0\n", "away is given twice"},
+    {F "  %1: f32[3] = jit[body=@g] %0\n", "there is no program @g"},
+    {F "  return 1.5:i32 }", "2:10: 1.5:i32 is not an integer"},
+    {F "  return 300:u8 }", "300:u8 does not fit"},
+    {F "  return -1:u8 }", "does not fit"},
+    {F "  return 1e999:f64 }", "does not fit"},
+    {F "  return 0x1ff:bf8 }", "unknown dtype bf8"},
+    {F "  return 0x12345:f16 }", "is not the bits"},
+    {F "  return %0 ) }", "2:13: expected '}', found ')'"},
+    {F "  %1: f32[3] = name[name=\"\\q\"] %0\n", "not a character"},
+    {F "  %1: f32[3] = name[name=\"a\n\"] %0\n", "not a character"},
+    {F "  return }\n" F "  return }", "a program of this name stands before"},
+    {F "  return } x", "3"},
+};
+
+static void test_errors(void **state) {
+  (void)state;
+  for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
+    cxi_error error = {0};
+    const char *text = wrong[i].text;
+    assert_null(cxi_program_parse(text, strlen(text), &error));
+    if (!strstr(error.text, wrong[i].error) && strlen(wrong[i].error) > 1)
+      fail_msg("%s\ngives   %s\ninstead of %s", text, error.text,
+               wrong[i].error);
+    assert_int_not_equal(error.code, CX_OK);
+  }
+  assert_null(cxi_program_parse("", 0, NULL));
+}
+
+/* -- size
+ * ----------------------------------------------------------------------------------
+ */
+
+static void test_long_chain(void **state) {
+  (void)state;
+  cxi_builder b;
+  cxi_builder_open(&b);
+  cx x = cxi_builder_input(&b, cxi_type_make(CX_F32, CX_SHAPE(3))), y = x;
+  for (int i = 0; i < 100000; i++)
+    y = add(y, cxi_number(CX_F32, i % 100));
+  const cxi_program *p = cxi_builder_finish(&b, 0, 1, &x, 1, &y, NULL);
+  assert_non_null(p);
+  assert_int_equal(p->n_equations, 100000);
+  assert_int_equal(p->n_literals, 100);
+  check_program(p);
+  cxi_program_release(p);
+}
+
+static void test_deep_nest(void **state) {
+  (void)state;
+  const cxi_program *p = doubled("f", "", "");
+  for (int i = 0; i < 10000; i++) {
+    cxi_builder b;
+    cxi_builder_open(&b);
+    cx x = cxi_builder_input(&b, cxi_type_scalar(CX_F32));
+    cxi_jit_params params = {.body = p};
+    cx y = cxi_emit1(CXI_PRIM_jit, &params, 1, &x);
+    const cxi_program *outer =
+        cxi_builder_finish(&b, cxi_name_of("f"), 1, &x, 1, &y, NULL);
+    cxi_program_release(p);
+    p = outer;
+  }
+  check_program(p);
+  cxi_program_release(p);
+}
+
+/* -- damage
+ * --------------------------------------------------------------------------------
+ */
+
+static const char *const pieces[] = {
+    "%0",     "%1",      "%",    ":",          "f32",
+    "f32[3]", ",",       "(",    ")",          "[",
+    "]",      "{",       "}",    "=",          "@f",
+    "@main",  "add",     "scan", "return",     "\"",
+    "//",     "program", "none", "1.0:f32",    "99999999999999999999",
+    "-1",     "0",       "\n",   "4294967295", "9223372036854775807",
+    "body",   "true",
+};
+
+/* Changes, inserts, removes or copies a few bytes; returns the new length. */
+static size_t damage(char *text, size_t n, size_t room) {
+  for (uint64_t k = next_random() % 4 + 1; k && n; k--) {
+    size_t at = next_random() % n;
+    const char *piece =
+        pieces[next_random() % (sizeof pieces / sizeof pieces[0])];
+    size_t length = strlen(piece);
+    switch (next_random() % 5) {
+    case 0:
+      text[at] = (char)next_random();
+      break;
+    case 1:
+      length = next_random() % (n - at) % 16;
+      memmove(text + at, text + at + length, n - at - length);
+      n -= length;
+      break;
+    case 2:
+      if (n + length > room)
+        break;
+      memmove(text + at + length, text + at, n - at);
+      memcpy(text + at, piece, length);
+      n += length;
+      break;
+    case 3:
+      text[at] = (char)(' ' + next_random() % 95);
+      break;
+    default:
+      if (at + length <= n)
+        memcpy(text + at, piece, length);
+      break;
+    }
+  }
+  return n;
+}
+
+static void try_text(const char *text, size_t n) {
+  cxi_error error = {0};
+  const cxi_program *p = cxi_program_parse(text, n, &error);
+  if (p) {
+    check_program(p);
+    cxi_program_release(p);
+  } else {
+    assert_int_not_equal(error.code, CX_OK);
+  }
+}
+
+static void test_damaged_texts(void **state) {
+  (void)state;
+  char text[4096];
+  for (int i = 0; i < 60000; i++) {
+    const char *sample = samples[next_random() % N_SAMPLES];
+    size_t n = strlen(sample);
+    memcpy(text, sample, n);
+    n = damage(text, n, sizeof text);
+    try_text(text, n);
+  }
+}
+
+static void test_garbage(void **state) {
+  (void)state;
+  char text[256];
+  for (int i = 0; i < 40000; i++) {
+    size_t n = 0;
+    while (n < 200 && next_random() % 40) {
+      const char *piece =
+          pieces[next_random() % (sizeof pieces / sizeof pieces[0])];
+      memcpy(text + n, piece, strlen(piece));
+      n += strlen(piece);
+      text[n++] = next_random() % 8 ? ' ' : (char)next_random();
+    }
+    try_text(text, n);
+  }
+  for (int i = 0; i < N_SAMPLES; i++)
+    for (size_t n = 0; n < strlen(samples[i]); n++)
+      try_text(samples[i], n);
+}
+
+/* -- no memory
+ * ---------------------------------------------------------------------------------
+ */
+
+static cxi_error last_error;
+
+/* Everything once; false if memory was short. */
+static bool whole_cycle(const char *sample) {
+  cxi_error error = {0};
+  const cxi_program *p = cxi_program_parse(sample, strlen(sample), &error);
+  if (!p) {
+    last_error = error;
+    return false;
+  }
+  char *text = cxi_program_print(p, (cxi_text_options){.sites = true});
+  const cxi_program *q =
+      text ? cxi_program_parse(text, strlen(text), &error) : NULL;
+  bool ok = q && cxi_program_check(q, &error);
+  cxi_free(text);
+  cxi_program_release(p);
+  cxi_program_release(q);
+  if (!ok)
+    last_error = error;
+  return ok;
+}
+
+static void test_no_memory(void **state) {
+  (void)state;
+  for (int i = 0; i < N_SAMPLES; i++) {
+    if (!whole_cycle(samples[i]))
+      fail_msg("%s", last_error.text);
+    uint64_t programs = cxi_programs_now().live;
+    cxi_scratch_free();
+    size_t bytes = cxi_alloc_now().live_bytes;
+    bool ok = false;
+    for (uint64_t n = 0; !ok; n++) {
+      assert_true(n < 10000);
+      cxi_alloc_fail_after(n);
+      ok = whole_cycle(samples[i]);
+      cxi_alloc_fail_after(UINT64_MAX);
+      assert_null(cxi_emitter_now());
+      assert_int_equal(cxi_programs_now().live, programs);
+      cxi_scratch_free();
+      assert_int_equal(cxi_alloc_now().live_bytes, bytes);
+    }
+  }
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(test_samples),
+      cmocka_unit_test(test_freedom),
+      cmocka_unit_test(test_numbers),
+      cmocka_unit_test(test_short_numbers),
+      cmocka_unit_test(test_locale),
+      cmocka_unit_test(test_names),
+      cmocka_unit_test(test_distinct_names),
+      cmocka_unit_test(test_wrapping),
+      cmocka_unit_test(test_errors),
+      cmocka_unit_test(test_long_chain),
+      cmocka_unit_test(test_deep_nest),
+      cmocka_unit_test(test_damaged_texts),
+      cmocka_unit_test(test_garbage),
+      cmocka_unit_test(test_no_memory),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

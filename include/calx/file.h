@@ -8,9 +8,17 @@
 extern "C" {
 #endif
 
-/* -- 21. Files: the suffix decides (.safetensors .npz .bin .msgpack) ----- */
+/* -- 21. Files ------------------------------------------------------------
+ * The suffix decides: .safetensors; to read also .index.json, which names
+ * several of them. Dotted names become nested dicts.
+ */
 CX_API CX_USED cx cx_load(const char *path);
-CX_API bool cx_save(const char *path, cx tree);     /* written, then renamed */
+/* Written under another name, then renamed; false after an error, and the file
+ * is as it was. */
+CX_API bool cx_save(const char *path, cx tree);
+/* A line for each array of a file: its name, dtype, shape, bytes. Any dtype of
+ * the format is shown; "" after an error. Lives until the scope ends. */
+CX_API const char *cx_inspect(const char *path);
 /* Renames paths: the first pattern that matches, with one '*', wins; a
  * replacement of NULL drops the leaf. Ends with { NULL, NULL }. */
 typedef struct cx_rename {

@@ -1,0 +1,214 @@
+/* file.c - cx_load, cx_save, cx_inspect: the suffix decides. */
+#include "calx/file.h"
+
+#include <jansson.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/file.h"
+#include "calx/array.h"
+#include "io/paths.h"
+#include "io/safetensors.h"
+#include "trace/context.h"
+
+static bool ends_with(const char *text, const char *end) {
+  size_t n = strlen(text), m = strlen(end);
+  return n >= m && strcmp(text + n - m, end) == 0;
+}
+static cx fail_with(const char *op, const char *path, const cxi_error *error) {
+  return cx_fail(error->code, "%s: %s: %s", op, path, error->text);
+}
+
+/* -- reading -------------------------------------------------------------------------- */
+
+/* Leaves read so far, from one file or several. */
+typedef struct leaves {
+  cxi_path_leaf *d;
+  uint32_t n, cap;
+} leaves;
+
+static bool add_tensors(const char *path, const cxi_file *file,
+                        const cxi_safetensors *list, leaves *out) {
+  if (!cxi_grow(&out->d, &out->cap, (size_t)out->n + list->n, sizeof *out->d)) {
+    cx_fail(CX_EMEMORY, "load: %s: out of memory", path);
+    return false;
+  }
+  for (uint32_t i = 0; i < list->n; i++) {
+    const cxi_tensor_entry *e = &list->entries[i];
+    if (!e->type.type) {
+      cx_fail(CX_EDTYPE, "load: %s: \"%s\" has the unsupported dtype %s", path,
+              e->name, e->dtype);
+      return false;
+    }
+    cx leaf = cx_from_(file->data + e->begin, e->type.type, e->type.shape, NULL);
+    char *name = cxi_copy_string(e->name);
+    if (!name || cxi_is_poison(leaf)) {
+      cxi_free(name);
+      if (!name) cx_fail(CX_EMEMORY, "load: %s: out of memory", path);
+      return false;
+    }
+    out->d[out->n++] = (cxi_path_leaf){ name, leaf };
+  }
+  return true;
+}
+static bool read_safetensors(const char *path, leaves *out) {
+  cxi_file file;
+  cxi_safetensors list;
+  cxi_error error = { 0 };
+  if (!cxi_file_map(path, &file, &error)) {
+    fail_with("load", path, &error);
+    return false;
+  }
+  bool ok = cxi_safetensors_parse(file.data, file.size, &list, &error);
+  if (!ok) fail_with("load", path, &error);
+  else {
+    ok = add_tensors(path, &file, &list, out);
+    cxi_safetensors_free(&list);
+  }
+  cxi_file_unmap(&file);
+  return ok;
+}
+
+/* model.safetensors.index.json: {"weight_map": {tensor: file}}. The files stand
+ * beside the index; each is read once and whole. */
+static bool read_index(const char *path, leaves *out) {
+  cxi_file file;
+  cxi_error error = { 0 };
+  json_error_t where;
+  if (!cxi_file_map(path, &file, &error)) {
+    fail_with("load", path, &error);
+    return false;
+  }
+  json_t *root = json_loadb((const char *)file.data, file.size,
+                            JSON_REJECT_DUPLICATES, &where);
+  cxi_file_unmap(&file);
+  json_t *map = json_object_get(root, "weight_map"), *seen = json_object();
+  bool ok = json_is_object(map) && seen;
+  if (!ok)
+    cx_fail(CX_EIO, "load: %s: %s", path, root ? "no weight_map" : where.text);
+  const char *tensor, *slash = strrchr(path, '/');
+  int folder = slash ? (int)(slash - path) + 1 : 0;
+  json_t *value;
+  json_object_foreach(map, tensor, value) {
+    const char *name = json_string_value(value);
+    char shard[4096];
+    if (!ok) break;
+    if (!name || strchr(name, '/') || !ends_with(name, ".safetensors")
+        || snprintf(shard, sizeof shard, "%.*s%s", folder, path, name)
+               >= (int)sizeof shard) {
+      cx_fail(CX_EIO, "load: %s: \"%s\" is in no file of this folder", path, tensor);
+      ok = false;
+    } else if (!json_object_get(seen, name)) {
+      json_object_set_new(seen, name, json_true());
+      ok = read_safetensors(shard, out);
+    }
+  }
+  json_decref(seen), json_decref(root);
+  return ok;
+}
+cx cx_load(const char *path) {
+  leaves list = { 0 };
+  bool ok = false;
+  cx tree = { 0, 1 };
+  if (!path) return cx_fail(CX_EIO, "load: no path");
+  if (ends_with(path, ".safetensors")) ok = read_safetensors(path, &list);
+  else if (ends_with(path, ".index.json")) ok = read_index(path, &list);
+  else
+    cx_fail(CX_EIO, "load: %s: its suffix must be .safetensors or .index.json",
+            path);
+  tree = ok ? cxi_tree_of_paths("load", list.n, list.d) : cxi_poison_last();
+  for (uint32_t i = 0; i < list.n; i++) cxi_free((char *)list.d[i].path);
+  cxi_free(list.d);
+  return tree;
+}
+
+/* -- looking ---------------------------------------------------------------------------- */
+
+static void add_line(cxi_bytes *text, const cxi_tensor_entry *e) {
+  char line[256], shape[128];
+  cxi_dims_print(shape, sizeof shape, &e->type.shape);
+  cxi_bytes_add(text, e->name, strlen(e->name));
+  int n = snprintf(line, sizeof line, " %s%s %llu bytes\n", e->dtype, shape,
+                   (unsigned long long)(e->end - e->begin));
+  cxi_bytes_add(text, line, (size_t)n);
+}
+const char *cx_inspect(const char *path) {
+  cxi_file file;
+  cxi_safetensors list;
+  cxi_error error = { 0 };
+  cxi_bytes text = { 0 };
+  if (!path || !cxi_file_map(path, &file, &error)) {
+    if (path) fail_with("inspect", path, &error);
+    else cx_fail(CX_EIO, "inspect: no path");
+    return cxi_string("");
+  }
+  if (cxi_safetensors_parse(file.data, file.size, &list, &error)) {
+    for (uint32_t i = 0; i < list.n; i++) add_line(&text, &list.entries[i]);
+    cxi_safetensors_free(&list);
+  } else {
+    fail_with("inspect", path, &error);
+  }
+  cxi_file_unmap(&file);
+  cxi_bytes_add(&text, "", 1);
+  if (text.failed) cx_fail(CX_EMEMORY, "inspect: out of memory");
+  const char *shown = cxi_string(text.failed ? "" : (const char *)text.data);
+  cxi_bytes_free(&text);
+  return shown;
+}
+
+/* -- writing ------------------------------------------------------------------------------ */
+
+static bool collect(cx tree, cxi_safetensors *list) {
+  int n = cx_leaf_count(tree);
+  list->entries = cxi_alloc_zeroed((size_t)n + 1, sizeof *list->entries);
+  if (!list->entries) {
+    cx_fail(CX_EMEMORY, "save: out of memory");
+    return false;
+  }
+  for (int i = 0; i < n; i++) {
+    cxi_tensor_entry *e = &list->entries[i];
+    cx leaf = cx_leaf(tree, i);
+    const char *path = cx_leaf_path(tree, i);
+    e->data = cx_data_(leaf, NULL);
+    e->type = (cx_aval){ cx_type(leaf), cx_shape(leaf) };
+    bool empty = cx_size(leaf) == 0;
+    e->name = cxi_copy_string(*path ? path : "array");
+    if (!e->name || (!e->data && !empty)) {
+      if (!e->name) cx_fail(CX_EMEMORY, "save: out of memory");
+      cxi_free(e->name);
+      return false;
+    }
+    list->n++;
+  }
+  return true;
+}
+static bool write_all(const char *path, cxi_safetensors *list) {
+  cxi_error error = { 0 };
+  size_t bytes;
+  unsigned char *header = cxi_safetensors_header(list, &bytes, &error);
+  cxi_writer *w = header ? cxi_writer_open(path, &error) : NULL;
+  if (w) {
+    cxi_writer_add(w, header, bytes);
+    for (uint32_t i = 0; i < list->n; i++)
+      cxi_writer_add(w, list->entries[i].data,
+                     (size_t)(list->entries[i].end - list->entries[i].begin));
+  }
+  cxi_free(header);
+  if (w && cxi_writer_commit(w, &error)) return true;
+  fail_with("save", path, &error);
+  return false;
+}
+bool cx_save(const char *path, cx tree) {
+  CX_SCOPE;
+  cxi_safetensors list = { 0 };
+  if (cxi_is_poison(tree)) return false; /* the file stays as it is */
+  if (!path || !ends_with(path, ".safetensors")) {
+    cx_fail(CX_EIO, "save: %s: its suffix must be .safetensors",
+            path ? path : "no path");
+    return false;
+  }
+  bool ok = collect(tree, &list) && write_all(path, &list);
+  cxi_safetensors_free(&list);
+  return ok;
+}

@@ -41,7 +41,8 @@ static bool add_tensors(const char *path, const cxi_file *file,
               e->name, e->dtype);
       return false;
     }
-    cx leaf = cx_from_(file->data + e->begin, e->type.type, e->type.shape, NULL);
+    cx leaf =
+        cx_from_(file->data + e->begin, e->type.type, e->type.shape, NULL);
     char *name = cxi_copy_string(e->name);
     if (!name || cxi_is_poison(leaf)) {
       cxi_free(name);
@@ -61,7 +62,8 @@ static bool read_safetensors(const char *path, leaves *out) {
     return false;
   }
   bool ok = cxi_safetensors_parse(file.data, file.size, &list, &error);
-  if (!ok) fail_with("load", path, &error);
+  if (!ok)
+    fail_with("load", path, &error);
   else {
     ok = add_tensors(path, &file, &list, out);
     cxi_safetensors_free(&list);
@@ -94,10 +96,11 @@ static bool read_index(const char *path, leaves *out) {
     const char *name = json_string_value(value);
     char shard[4096];
     if (!ok) break;
-    if (!name || strchr(name, '/') || !ends_with(name, ".safetensors")
-        || snprintf(shard, sizeof shard, "%.*s%s", folder, path, name)
-               >= (int)sizeof shard) {
-      cx_fail(CX_EIO, "load: %s: \"%s\" is in no file of this folder", path, tensor);
+    if (!name || strchr(name, '/') || !ends_with(name, ".safetensors") ||
+        snprintf(shard, sizeof shard, "%.*s%s", folder, path, name) >=
+            (int)sizeof shard) {
+      cx_fail(CX_EIO, "load: %s: \"%s\" is in no file of this folder", path,
+              tensor);
       ok = false;
     } else if (!json_object_get(seen, name)) {
       json_object_set_new(seen, name, json_true());
@@ -112,8 +115,10 @@ cx cx_load(const char *path) {
   bool ok = false;
   cx tree = { 0, 1 };
   if (!path) return cx_fail(CX_EIO, "load: no path");
-  if (ends_with(path, ".safetensors")) ok = read_safetensors(path, &list);
-  else if (ends_with(path, ".index.json")) ok = read_index(path, &list);
+  if (ends_with(path, ".safetensors"))
+    ok = read_safetensors(path, &list);
+  else if (ends_with(path, ".index.json"))
+    ok = read_index(path, &list);
   else
     cx_fail(CX_EIO, "load: %s: its suffix must be .safetensors or .index.json",
             path);
@@ -139,8 +144,10 @@ const char *cx_inspect(const char *path) {
   cxi_error error = { 0 };
   cxi_bytes text = { 0 };
   if (!path || !cxi_file_map(path, &file, &error)) {
-    if (path) fail_with("inspect", path, &error);
-    else cx_fail(CX_EIO, "inspect: no path");
+    if (path)
+      fail_with("inspect", path, &error);
+    else
+      cx_fail(CX_EIO, "inspect: no path");
     return cxi_string("");
   }
   if (cxi_safetensors_parse(file.data, file.size, &list, &error)) {

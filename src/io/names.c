@@ -18,8 +18,8 @@ static bool matches(const char *pattern, const char *path, size_t *from,
   size_t after = star ? strlen(star + 1) : 0;
   *from = *bytes = 0;
   if (!star) return strcmp(pattern, path) == 0;
-  if (before + after > n || memcmp(pattern, path, before) != 0
-      || memcmp(star + 1, path + n - after, after) != 0)
+  if (before + after > n || memcmp(pattern, path, before) != 0 ||
+      memcmp(star + 1, path + n - after, after) != 0)
     return false;
   *from = before, *bytes = n - before - after;
   return true;
@@ -105,7 +105,8 @@ static bool match_leaves(cx like, cx tree, int n, cx *out, cxi_bytes *report,
 cx cx_tree_match(cx like, cx tree, const char **out_report) {
   if (cxi_is_poison(like) || cxi_is_poison(tree))
     return cxi_is_poison(like) ? like : tree;
-  int n = cx_leaf_count(like), m = cx_leaf_count(tree), missing = 0, surplus = 0;
+  int n = cx_leaf_count(like), m = cx_leaf_count(tree), missing = 0,
+      surplus = 0;
   cxi_bytes report = { 0 };
   cx *leaves = cxi_alloc_zeroed((size_t)n + 1, sizeof *leaves), result;
   if (out_report) *out_report = NULL;
@@ -119,8 +120,10 @@ cx cx_tree_match(cx like, cx tree, const char **out_report) {
   }
   cxi_bytes_add(&report, "", 1);
   const char *text = report.failed ? "" : (const char *)report.data;
-  if (!ok) result = cxi_poison_last();
-  else if (report.failed) result = cx_fail(CX_EMEMORY, "tree_match: out of memory");
+  if (!ok)
+    result = cxi_poison_last();
+  else if (report.failed)
+    result = cx_fail(CX_EMEMORY, "tree_match: out of memory");
   else if ((missing || surplus) && !out_report)
     result = cx_fail(CX_ETREE, "tree_match: %d missing, %d too many: %.300s",
                      missing, surplus, text);

@@ -23,13 +23,13 @@ static int by_path(const void *a, const void *b) {
 
 /* What is being built: a stack of folders, each with the entries it has. */
 typedef struct folder {
-  uint32_t first;             /* its first entry */
+  uint32_t first; /* its first entry */
 } folder;
 typedef struct builder {
   folder folders[MAX_NAMES + 1];
-  int depth;                  /* folders open below the root */
+  int depth; /* folders open below the root */
   cx_entry *entries;
-  char **names;               /* of the entries; owned */
+  char **names; /* of the entries; owned */
   uint32_t n;
 } builder;
 
@@ -65,7 +65,8 @@ static int shared_names(const builder *b, const char *path, const char **rest) {
   while (depth < b->depth) {
     const char *open = b->names[b->folders[depth + 1].first - 1];
     size_t n = name_bytes(path);
-    if (path[n] != '.' || strlen(open) != n || memcmp(open, path, n) != 0) break;
+    if (path[n] != '.' || strlen(open) != n || memcmp(open, path, n) != 0)
+      break;
     path += n + 1, depth++;
   }
   *rest = path;
@@ -82,10 +83,11 @@ static bool add_leaf(builder *b, const char *what, const cxi_path_leaf *leaf) {
       cx_fail(CX_ETREE, "%s: \"%s\" is no path", what, leaf->path);
       return false;
     }
-    if (b->n > first && strlen(b->names[b->n - 1]) == n
-        && memcmp(b->names[b->n - 1], rest, n) == 0) {
-      cx_fail(CX_ETREE, last ? "%s: \"%s\" is there twice"
-                             : "%s: \"%s\": a name before the end is an array",
+    if (b->n > first && strlen(b->names[b->n - 1]) == n &&
+        memcmp(b->names[b->n - 1], rest, n) == 0) {
+      cx_fail(CX_ETREE,
+              last ? "%s: \"%s\" is there twice"
+                   : "%s: \"%s\": a name before the end is an array",
               what, leaf->path);
       return false;
     }

@@ -5,7 +5,7 @@
 #include "calx/tree.h"
 
 typedef struct cxi_path_leaf {
-  const char *path;           /* "encoder.layer.3.weight" */
+  const char *path; /* "encoder.layer.3.weight" */
   cx leaf;
 } cxi_path_leaf;
 

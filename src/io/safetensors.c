@@ -17,16 +17,16 @@ enum { MAX_HEADER_BYTES = 10000000 };
 typedef struct file_dtype {
   const char *name;
   int bits;
-  cx_dtype type;              /* 0: known to the format, not to Calx */
+  cx_dtype type; /* 0: known to the format, not to Calx */
 } file_dtype;
 static const file_dtype dtypes[] = {
-  { "BOOL", 8, CX_BOOL },   { "U8", 8, CX_U8 },     { "I8", 8, CX_I8 },
-  { "U16", 16, CX_U16 },    { "I16", 16, CX_I16 },  { "F16", 16, CX_F16 },
-  { "BF16", 16, CX_BF16 },  { "U32", 32, CX_U32 },  { "I32", 32, CX_I32 },
-  { "F32", 32, CX_F32 },    { "U64", 64, CX_U64 },  { "I64", 64, CX_I64 },
-  { "F64", 64, CX_F64 },    { "C64", 64, 0 },       { "F8_E4M3", 8, 0 },
-  { "F8_E5M2", 8, 0 },      { "F8_E8M0", 8, 0 },    { "F8_E4M3FNUZ", 8, 0 },
-  { "F8_E5M2FNUZ", 8, 0 },  { "F6_E2M3", 6, 0 },    { "F6_E3M2", 6, 0 },
+  { "BOOL", 8, CX_BOOL },  { "U8", 8, CX_U8 },    { "I8", 8, CX_I8 },
+  { "U16", 16, CX_U16 },   { "I16", 16, CX_I16 }, { "F16", 16, CX_F16 },
+  { "BF16", 16, CX_BF16 }, { "U32", 32, CX_U32 }, { "I32", 32, CX_I32 },
+  { "F32", 32, CX_F32 },   { "U64", 64, CX_U64 }, { "I64", 64, CX_I64 },
+  { "F64", 64, CX_F64 },   { "C64", 64, 0 },      { "F8_E4M3", 8, 0 },
+  { "F8_E5M2", 8, 0 },     { "F8_E8M0", 8, 0 },   { "F8_E4M3FNUZ", 8, 0 },
+  { "F8_E5M2FNUZ", 8, 0 }, { "F6_E2M3", 6, 0 },   { "F6_E3M2", 6, 0 },
   { "F4", 4, 0 },
 };
 static const file_dtype *find_dtype(const char *name) {
@@ -69,7 +69,8 @@ static bool read_shape(const char *name, const json_t *list, cx_aval *type,
       return refuse(error, name, "shape overflows");
   }
   if (zero) count = 0;
-  if (__builtin_mul_overflow(count, (uint64_t)bits, &count) || count > INT64_MAX)
+  if (__builtin_mul_overflow(count, (uint64_t)bits, &count) ||
+      count > INT64_MAX)
     return refuse(error, name, "shape overflows");
   if (count % 8) return refuse(error, name, "its bits fill no whole byte");
   *out_bytes = count / 8;
@@ -87,17 +88,17 @@ static bool read_entry(const char *name, const json_t *object,
   if (!read_shape(name, json_object_get(object, "shape"), &e->type, d->bits,
                   &bytes, error))
     return false;
-  if (!json_is_array(offsets) || json_array_size(offsets) != 2
-      || !read_size(json_array_get(offsets, 0), &e->begin)
-      || !read_size(json_array_get(offsets, 1), &e->end) || e->end < e->begin)
+  if (!json_is_array(offsets) || json_array_size(offsets) != 2 ||
+      !read_size(json_array_get(offsets, 0), &e->begin) ||
+      !read_size(json_array_get(offsets, 1), &e->end) || e->end < e->begin)
     return refuse(error, name, "data_offsets are no range");
   if (e->end - e->begin != bytes)
     return refuse(error, name, "data_offsets and shape differ in bytes");
   e->type.type = d->type;
   strcpy(e->dtype, d->name);
   e->name = cxi_copy_string(name);
-  return e->name
-         || cxi_error_set(error, CX_EMEMORY, "safetensors: out of memory");
+  return e->name ||
+         cxi_error_set(error, CX_EMEMORY, "safetensors: out of memory");
 }
 
 /* -- the header -------------------------------------------------------------------------------- */
@@ -112,9 +113,9 @@ static bool check_metadata(const json_t *object, cxi_error *error) {
   json_t *value;
   if (!json_is_object(object))
     return refuse(error, "__metadata__", "must map strings to strings");
-  json_object_foreach((json_t *)object, key, value)
-    if (!json_is_string(value))
-      return refuse(error, "__metadata__", "must map strings to strings");
+  json_object_foreach((json_t *)object, key, value) if (
+      !json_is_string(value)) return refuse(error, "__metadata__",
+                                            "must map strings to strings");
   return true;
 }
 static bool read_entries(const json_t *root, cxi_safetensors *out,
@@ -142,41 +143,51 @@ static bool check_ranges(cxi_safetensors *out, uint64_t start, uint64_t size,
   for (uint32_t i = 0; i < out->n; i++) {
     cxi_tensor_entry *e = &out->entries[i];
     if (e->begin != at)
-      return refuse(error, e->name, e->begin < at ? "overlaps another tensor"
-                                                  : "bytes before it are nobody's");
+      return refuse(error, e->name,
+                    e->begin < at ? "overlaps another tensor"
+                                  : "bytes before it are nobody's");
     at = e->end;
-    if (at > size - start) return refuse(error, e->name, "reaches past the file");
+    if (at > size - start)
+      return refuse(error, e->name, "reaches past the file");
     e->begin += start, e->end += start;
   }
   if (at == size - start) return true;
-  return cxi_error_set(error, CX_EIO, "safetensors: %llu bytes after the last "
-                       "tensor", (unsigned long long)(size - start - at));
+  return cxi_error_set(error, CX_EIO,
+                       "safetensors: %llu bytes after the last "
+                       "tensor",
+                       (unsigned long long)(size - start - at));
 }
 bool cxi_safetensors_parse(const unsigned char *file, size_t size,
                            cxi_safetensors *out, cxi_error *error) {
   uint64_t length = 0;
   *out = (cxi_safetensors){ 0 };
   if (size < 8)
-    return cxi_error_set(error, CX_EIO, "safetensors: %zu bytes are no file of "
-                         "this kind", size);
+    return cxi_error_set(error, CX_EIO,
+                         "safetensors: %zu bytes are no file of "
+                         "this kind",
+                         size);
   for (int i = 7; i >= 0; i--) length = length << 8 | file[i];
   if (length > size - 8)
-    return cxi_error_set(error, CX_EIO, "safetensors: a header of %llu bytes in a "
-                         "file of %zu", (unsigned long long)length, size);
+    return cxi_error_set(error, CX_EIO,
+                         "safetensors: a header of %llu bytes in a "
+                         "file of %zu",
+                         (unsigned long long)length, size);
   if (length > MAX_HEADER_BYTES)
-    return cxi_error_set(error, CX_EIO, "safetensors: a header of %llu bytes is "
-                         "too large", (unsigned long long)length);
+    return cxi_error_set(error, CX_EIO,
+                         "safetensors: a header of %llu bytes is "
+                         "too large",
+                         (unsigned long long)length);
   json_error_t where;
   json_t *root = json_loadb((const char *)file + 8, (size_t)length,
                             JSON_REJECT_DUPLICATES, &where);
   bool ok = root != NULL;
   if (!ok)
-    cxi_error_set(error, CX_EIO, "safetensors: header: %s (byte %d)", where.text,
-                  where.position);
+    cxi_error_set(error, CX_EIO, "safetensors: header: %s (byte %d)",
+                  where.text, where.position);
   else if (!json_is_object(root))
     ok = cxi_error_set(error, CX_EIO, "safetensors: the header is no object");
-  ok = ok && read_entries(root, out, error)
-       && check_ranges(out, 8 + length, size, error);
+  ok = ok && read_entries(root, out, error) &&
+       check_ranges(out, 8 + length, size, error);
   json_decref(root);
   if (!ok) cxi_safetensors_free(out);
   return ok;
@@ -210,16 +221,20 @@ static json_t *header_json(cxi_safetensors *list, cxi_error *error) {
   for (uint32_t i = 0; i < list->n; i++) {
     cxi_tensor_entry *e = &list->entries[i];
     if (!dtype_name(e->type.type)) {
-      cxi_error_set(error, CX_EDTYPE, "safetensors: \"%s\" is %s, which files "
-                    "cannot hold", e->name, cxi_dtype_name(e->type.type));
+      cxi_error_set(error, CX_EDTYPE,
+                    "safetensors: \"%s\" is %s, which files "
+                    "cannot hold",
+                    e->name, cxi_dtype_name(e->type.type));
       json_decref(root);
       return NULL;
     }
     e->begin = at, e->end = at += (uint64_t)cxi_aval_bytes(&e->type);
-    if (json_object_get(root, e->name)
-        || json_object_set_new(root, e->name, entry_json(e)) != 0) {
-      cxi_error_set(error, CX_EIO, "safetensors: \"%s\": no such name can be "
-                    "written", e->name);
+    if (json_object_get(root, e->name) ||
+        json_object_set_new(root, e->name, entry_json(e)) != 0) {
+      cxi_error_set(error, CX_EIO,
+                    "safetensors: \"%s\": no such name can be "
+                    "written",
+                    e->name);
       json_decref(root);
       return NULL;
     }

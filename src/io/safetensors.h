@@ -10,15 +10,15 @@
 
 typedef struct cxi_tensor_entry {
   char *name;
-  char dtype[12];             /* as the file names it: "BF16" */
-  cx_aval type;               /* .type is 0 if Calx has no such dtype */
-  uint64_t begin, end;        /* bytes, from the start of the file */
-  const void *data;           /* when writing: not owned */
+  char dtype[12];      /* as the file names it: "BF16" */
+  cx_aval type;        /* .type is 0 if Calx has no such dtype */
+  uint64_t begin, end; /* bytes, from the start of the file */
+  const void *data;    /* when writing: not owned */
 } cxi_tensor_entry;
 
 typedef struct cxi_safetensors {
   uint32_t n;
-  cxi_tensor_entry *entries;  /* in the order of their data */
+  cxi_tensor_entry *entries; /* in the order of their data */
 } cxi_safetensors;
 
 /* Reads and checks the header of a whole file in memory. */

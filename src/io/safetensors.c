@@ -80,7 +80,7 @@ static bool read_entry(const char *name, const json_t *object,
                        cxi_tensor_entry *e, cxi_error *error) {
   const json_t *offsets = json_object_get(object, "data_offsets");
   const char *dtype = json_string_value(json_object_get(object, "dtype"));
-  uint64_t bytes;
+  uint64_t bytes = 0;
   if (!json_is_object(object) || json_object_size(object) != 3 || !dtype)
     return refuse(error, name, "needs dtype, shape and data_offsets, no more");
   const file_dtype *d = find_dtype(dtype);

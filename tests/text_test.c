@@ -15,86 +15,83 @@
 
 /* In the form in which they are printed, with every kind of field. */
 static const char *const samples[] = {
-    "program @main() {\n"
-    "  return\n"
-    "}\n",
+  "program @main() {\n"
+  "  return\n"
+  "}\n",
 
-    "program @main(%0: f32[3], %1: key[]) {\n"
-    "  return %1, -0.0:f32, %0, %0, true:bool, 0x00000000000000ff:key\n"
-    "}\n",
+  "program @main(%0: f32[3], %1: key[]) {\n"
+  "  return %1, -0.0:f32, %0, %0, true:bool, 0x00000000000000ff:key\n"
+  "}\n",
 
-    "program @body(%0: f32[3], %1: f32[3]) {\n"
-    "  %2: f32[3] = mul %0, 2.0:f32\n"
-    "  %3: f32[3] = add %2, %1\n"
-    "  return %3, %3\n"
-    "}\n"
-    "program @main(%0: f32[3], %1: f32[5,3]) {\n"
-    "  %2: f32[3], %3: f32[5,3] = scan[body=@body, length=5, reverse=false, "
-    "unroll=1,\n"
-    "    n_consts=0, n_carry=1] %0, %1\n"
-    "  return %3\n"
-    "}\n",
+  "program @body(%0: f32[3], %1: f32[3]) {\n"
+  "  %2: f32[3] = mul %0, 2.0:f32\n"
+  "  %3: f32[3] = add %2, %1\n"
+  "  return %3, %3\n"
+  "}\n"
+  "program @main(%0: f32[3], %1: f32[5,3]) {\n"
+  "  %2: f32[3], %3: f32[5,3] = scan[body=@body, length=5, reverse=false, "
+  "unroll=1,\n"
+  "    n_consts=0, n_carry=1] %0, %1\n"
+  "  return %3\n"
+  "}\n",
 
-    "program @main(%0: f32[5,3], %1: i32[2,1]) {\n"
-    "  %2: f32[2,3] = gather[offset=(1), collapsed=(0), start_map=(0),\n"
-    "    operand_batch=(), index_batch=(), sizes=(1,3), mode=fill, fill=nan,\n"
-    "    sorted=false, unique=true] %0, %1\n"
-    "  %3: f32[2,3] = integer_pow[y=-3] %2\n"
-    "  %4: f32[2,3] = round[away=true] %3\n"
-    "  %5: f32[2,3] = name[name=\"a \\\"b\\\" \\\\ \\x0a\"] %4\n"
-    "  %6: bf16[2,3] = convert[type=bf16] %5\n"
-    "  return %6\n"
-    "}\n",
+  "program @main(%0: f32[5,3], %1: i32[2,1]) {\n"
+  "  %2: f32[2,3] = gather[offset=(1), collapsed=(0), start_map=(0),\n"
+  "    operand_batch=(), index_batch=(), sizes=(1,3), mode=fill, fill=nan,\n"
+  "    sorted=false, unique=true] %0, %1\n"
+  "  %3: f32[2,3] = integer_pow[y=-3] %2\n"
+  "  %4: f32[2,3] = round[away=true] %3\n"
+  "  %5: f32[2,3] = name[name=\"a \\\"b\\\" \\\\ \\x0a\"] %4\n"
+  "  %6: bf16[2,3] = convert[type=bf16] %5\n"
+  "  return %6\n"
+  "}\n",
 
-    "program @main(%0: f32[3]) {\n"
-    "  %1: f32[1], %2: f32[2] = split[sizes=(1,2), axis=0] %0\n"
-    "  %3: i32[4] = iota[type=i32, shape=(4), axis=0]\n"
-    "  return %2, %3\n"
-    "}\n",
+  "program @main(%0: f32[3]) {\n"
+  "  %1: f32[1], %2: f32[2] = split[sizes=(1,2), axis=0] %0\n"
+  "  %3: i32[4] = iota[type=i32, shape=(4), axis=0]\n"
+  "  return %2, %3\n"
+  "}\n",
 
-    "program @f(%0: f32[3]) {\n"
-    "  %1: f32[3] = sin %0\n"
-    "  return %1\n"
-    "}\n"
-    "program @f.1(%0: f32[3]) {\n"
-    "  %1: f32[3] = checkpoint[body=@f, policy=\"dots\", names=(\"a\",\"\"),\n"
-    "    differentiated=false] %0\n"
-    "  return %1\n"
-    "}\n"
-    "program @main(%0: i32[], %1: f32[3]) {\n"
-    "  %2: f32[3] = cond[branches=(@f,@f.1)] %0, %1\n"
-    "  %3: f32[3] = composite[name=\"relu\", body=@f, fwd=none, bwd=none, "
-    "number=1e-05]\n"
-    "    %2\n"
-    "  return %3\n"
-    "}\n",
+  "program @f(%0: f32[3]) {\n"
+  "  %1: f32[3] = sin %0\n"
+  "  return %1\n"
+  "}\n"
+  "program @f.1(%0: f32[3]) {\n"
+  "  %1: f32[3] = checkpoint[body=@f, policy=\"dots\", names=(\"a\",\"\"),\n"
+  "    differentiated=false] %0\n"
+  "  return %1\n"
+  "}\n"
+  "program @main(%0: i32[], %1: f32[3]) {\n"
+  "  %2: f32[3] = cond[branches=(@f,@f.1)] %0, %1\n"
+  "  %3: f32[3] = composite[name=\"relu\", body=@f, fwd=none, bwd=none, "
+  "number=1e-05]\n"
+  "    %2\n"
+  "  return %3\n"
+  "}\n",
 };
 enum { N_SAMPLES = sizeof samples / sizeof samples[0] };
 
 static const cxi_program *parse(const char *text) {
-  cxi_error error = {0};
+  cxi_error error = { 0 };
   const cxi_program *p = cxi_program_parse(text, strlen(text), &error);
-  if (!p)
-    print_message("%s\n", error.text);
+  if (!p) print_message("%s\n", error.text);
   assert_non_null(p);
   return p;
 }
 
 static char *print(const cxi_program *p) {
-  char *text = cxi_program_print(p, (cxi_text_options){0});
+  char *text = cxi_program_print(p, (cxi_text_options){ 0 });
   assert_non_null(text);
   return text;
 }
 
 /* Whatever is a program is valid, and its text is it. */
 static void check_program(const cxi_program *p) {
-  cxi_error error = {0};
-  if (!cxi_program_check(p, &error))
-    fail_msg("%s", error.text);
+  cxi_error error = { 0 };
+  if (!cxi_program_check(p, &error)) fail_msg("%s", error.text);
   char *text = print(p);
   const cxi_program *q = cxi_program_parse(text, strlen(text), &error);
-  if (!q)
-    fail_msg("%s\n%s", error.text, text);
+  if (!q) fail_msg("%s\n%s", error.text, text);
   assert_true(cxi_hash_equal(p->hash, q->hash));
   char *again = print(q);
   assert_string_equal(text, again);
@@ -116,6 +113,30 @@ static void test_samples(void **state) {
     check_program(p);
     cxi_program_release(p);
   }
+}
+
+/* The programs in the page that describes the form. */
+static void test_page(void **state) {
+  (void)state;
+  static char page[1 << 16];
+  FILE *file = fopen("docs/program-text.md", "rb");
+  assert_non_null(file);
+  size_t n = fread(page, 1, sizeof page - 1, file);
+  fclose(file);
+  assert_true(n > 0 && n < sizeof page - 1);
+  int found = 0;
+  for (char *at = page; (at = strstr(at, "```\nprogram @")); found++) {
+    char *text = at + 4, *end = strstr(text, "```");
+    assert_non_null(end);
+    *end = 0;
+    const cxi_program *p = parse(text);
+    char *printed = print(p);
+    assert_string_equal(printed, text);
+    cxi_free(printed);
+    cxi_program_release(p);
+    at = end + 3;
+  }
+  assert_true(found >= 5);
 }
 
 static void test_freedom(void **state) {
@@ -197,10 +218,9 @@ static void test_short_numbers(void **state) {
 
 static void test_locale(void **state) {
   (void)state;
-  const char *const names[] = {"de_DE.UTF-8", "fr_FR.UTF-8", "de_DE.utf8"};
+  const char *const names[] = { "de_DE.UTF-8", "fr_FR.UTF-8", "de_DE.utf8" };
   const char *found = NULL;
-  for (int i = 0; i < 3 && !found; i++)
-    found = setlocale(LC_NUMERIC, names[i]);
+  for (int i = 0; i < 3 && !found; i++) found = setlocale(LC_NUMERIC, names[i]);
   if (!found) {
     print_message("no locale with a decimal comma is installed\n");
     skip();
@@ -214,7 +234,7 @@ static void test_locale(void **state) {
  * ------------------------------------------------------------------ */
 
 static cx add(cx a, cx b) {
-  return cxi_emit1(CXI_PRIM_add, NULL, 2, (cx[]){a, b});
+  return cxi_emit1(CXI_PRIM_add, NULL, 2, (cx[]){ a, b });
 }
 
 static const cxi_program *doubled(const char *name, const char *site,
@@ -236,7 +256,7 @@ static void test_names(void **state) {
   char *text = print(p);
   assert_memory_equal(text, "program @my_fn__(", 17);
   cxi_free(text);
-  text = cxi_program_print(p, (cxi_text_options){.sites = true});
+  text = cxi_program_print(p, (cxi_text_options){ .sites = true });
   assert_non_null(strstr(text, "add %0, %0 // a.c:1 layer.3\n"));
   const cxi_program *q = parse(text);
   assert_true(cxi_hash_equal(p->hash, q->hash));
@@ -249,7 +269,7 @@ static void test_names(void **state) {
 /* Programs named "f", "f.1", "f", "", "f": each its own name. */
 static void test_distinct_names(void **state) {
   (void)state;
-  const char *const names[] = {"f", "f.1", "f", "", "f"};
+  const char *const names[] = { "f", "f.1", "f", "", "f" };
   const cxi_program *body[5];
   for (int i = 0; i < 5; i++) {
     char site[16];
@@ -260,7 +280,7 @@ static void test_distinct_names(void **state) {
   cxi_builder_open(&b);
   cx x = cxi_builder_input(&b, cxi_type_scalar(CX_F32)), y = x;
   for (int i = 0; i < 5; i++)
-    y = cxi_emit1(CXI_PRIM_jit, &(cxi_jit_params){.body = body[i]}, 1, &y);
+    y = cxi_emit1(CXI_PRIM_jit, &(cxi_jit_params){ .body = body[i] }, 1, &y);
   const cxi_program *p =
       cxi_builder_finish(&b, cxi_name_of("f"), 1, &x, 1, &y, NULL);
   assert_non_null(p);
@@ -272,8 +292,7 @@ static void test_distinct_names(void **state) {
   assert_non_null(strstr(text, "program @p("));
   assert_non_null(strstr(text, "program @f.4("));
   cxi_free(text);
-  for (int i = 0; i < 5; i++)
-    cxi_program_release(body[i]);
+  for (int i = 0; i < 5; i++) cxi_program_release(body[i]);
   cxi_program_release(p);
 }
 
@@ -303,45 +322,45 @@ static void test_wrapping(void **state) {
 static const struct {
   const char *text, *error;
 } wrong[] = {
-    {"", "1:1: expected program, found the end"},
-    {"prog", "1:1: expected program, found prog"},
-    {"program f", "1:9: expected '@', found 'f'"},
-    {"program @f(%0: f33) {}", "1:16: unknown dtype f33"},
-    {"program @f(%0: f32[-1]) {}", "1:16: a size is negative"},
-    {"program @f(%0: f32[1,1,1,1,1,1,1,1,1]) {}", "more than 8"},
-    {"program @f(%0: f32, %0: f32) { return }", "%0 is defined twice"},
-    {"program @f(%99999999: f32) { return }", "is too large for this text"},
-    {F "  %1: f32[3] = ad %0, %0\n",
-     "2:16: there is no primitive ad: is it add?"},
-    {F "  %1: f32[3] = transposd %0\n", "is it transpose?"},
-    {F "  %1: f32[3] = xyzzy %0\n", "there is no primitive xyzzy"},
-    {F "  %1: f32[3] = add %0, %4\n", "2:24: a value is used"},
-    {F "  %1: f32[3] = add %1, %1\n", "a value is used that is not defined"},
-    {F "  %1: f32[4] = add %0, %0\n", "2:3: the type of %1 is f32[3]"},
-    {F "  %1: f32[3], %2: f32[3] = add %0, %0\n", "add: has 1 results, not 2"},
-    {F "  %1: f32[3] = round %0\n", "round: parameter away is missing"},
-    {F "  %1: f32[3] = round[away=1] %0\n", "1 is not true or false"},
-    {F "  %1: f32[3] = round[up=true] %0\n",
-     "2:22: round: parameter up is not"},
-    {F "  %1: f32[3] = round[away=true,away=true] %0\n", "away is given twice"},
-    {F "  %1: f32[3] = jit[body=@g] %0\n", "there is no program @g"},
-    {F "  return 1.5:i32 }", "2:10: 1.5:i32 is not an integer"},
-    {F "  return 300:u8 }", "300:u8 does not fit"},
-    {F "  return -1:u8 }", "does not fit"},
-    {F "  return 1e999:f64 }", "does not fit"},
-    {F "  return 0x1ff:bf8 }", "unknown dtype bf8"},
-    {F "  return 0x12345:f16 }", "is not the bits"},
-    {F "  return %0 ) }", "2:13: expected '}', found ')'"},
-    {F "  %1: f32[3] = name[name=\"\\q\"] %0\n", "not a character"},
-    {F "  %1: f32[3] = name[name=\"a\n\"] %0\n", "not a character"},
-    {F "  return }\n" F "  return }", "a program of this name stands before"},
-    {F "  return } x", "3"},
+  { "", "1:1: expected program, found the end" },
+  { "prog", "1:1: expected program, found prog" },
+  { "program f", "1:9: expected '@', found 'f'" },
+  { "program @f(%0: f33) {}", "1:16: unknown dtype f33" },
+  { "program @f(%0: f32[-1]) {}", "1:16: a size is negative" },
+  { "program @f(%0: f32[1,1,1,1,1,1,1,1,1]) {}", "more than 8" },
+  { "program @f(%0: f32, %0: f32) { return }", "%0 is defined twice" },
+  { "program @f(%99999999: f32) { return }", "is too large for this text" },
+  { F "  %1: f32[3] = ad %0, %0\n",
+    "2:16: there is no primitive ad: is it add?" },
+  { F "  %1: f32[3] = transposd %0\n", "is it transpose?" },
+  { F "  %1: f32[3] = xyzzy %0\n", "there is no primitive xyzzy" },
+  { F "  %1: f32[3] = add %0, %4\n", "2:24: a value is used" },
+  { F "  %1: f32[3] = add %1, %1\n", "a value is used that is not defined" },
+  { F "  %1: f32[4] = add %0, %0\n", "2:3: the type of %1 is f32[3]" },
+  { F "  %1: f32[3], %2: f32[3] = add %0, %0\n", "add: has 1 results, not 2" },
+  { F "  %1: f32[3] = round %0\n", "round: parameter away is missing" },
+  { F "  %1: f32[3] = round[away=1] %0\n", "1 is not true or false" },
+  { F "  %1: f32[3] = round[up=true] %0\n",
+    "2:22: round: parameter up is not" },
+  { F "  %1: f32[3] = round[away=true,away=true] %0\n", "away is given twice" },
+  { F "  %1: f32[3] = jit[body=@g] %0\n", "there is no program @g" },
+  { F "  return 1.5:i32 }", "2:10: 1.5:i32 is not an integer" },
+  { F "  return 300:u8 }", "300:u8 does not fit" },
+  { F "  return -1:u8 }", "does not fit" },
+  { F "  return 1e999:f64 }", "does not fit" },
+  { F "  return 0x1ff:bf8 }", "unknown dtype bf8" },
+  { F "  return 0x12345:f16 }", "is not the bits" },
+  { F "  return %0 ) }", "2:13: expected '}', found ')'" },
+  { F "  %1: f32[3] = name[name=\"\\q\"] %0\n", "not a character" },
+  { F "  %1: f32[3] = name[name=\"a\n\"] %0\n", "not a character" },
+  { F "  return }\n" F "  return }", "a program of this name stands before" },
+  { F "  return } x", "3" },
 };
 
 static void test_errors(void **state) {
   (void)state;
   for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
-    cxi_error error = {0};
+    cxi_error error = { 0 };
     const char *text = wrong[i].text;
     assert_null(cxi_program_parse(text, strlen(text), &error));
     if (!strstr(error.text, wrong[i].error) && strlen(wrong[i].error) > 1)
@@ -361,8 +380,7 @@ static void test_long_chain(void **state) {
   cxi_builder b;
   cxi_builder_open(&b);
   cx x = cxi_builder_input(&b, cxi_type_make(CX_F32, CX_SHAPE(3))), y = x;
-  for (int i = 0; i < 100000; i++)
-    y = add(y, cxi_number(CX_F32, i % 100));
+  for (int i = 0; i < 100000; i++) y = add(y, cxi_number(CX_F32, i % 100));
   const cxi_program *p = cxi_builder_finish(&b, 0, 1, &x, 1, &y, NULL);
   assert_non_null(p);
   assert_int_equal(p->n_equations, 100000);
@@ -378,7 +396,7 @@ static void test_deep_nest(void **state) {
     cxi_builder b;
     cxi_builder_open(&b);
     cx x = cxi_builder_input(&b, cxi_type_scalar(CX_F32));
-    cxi_jit_params params = {.body = p};
+    cxi_jit_params params = { .body = p };
     cx y = cxi_emit1(CXI_PRIM_jit, &params, 1, &x);
     const cxi_program *outer =
         cxi_builder_finish(&b, cxi_name_of("f"), 1, &x, 1, &y, NULL);
@@ -394,13 +412,13 @@ static void test_deep_nest(void **state) {
  */
 
 static const char *const pieces[] = {
-    "%0",     "%1",      "%",    ":",          "f32",
-    "f32[3]", ",",       "(",    ")",          "[",
-    "]",      "{",       "}",    "=",          "@f",
-    "@main",  "add",     "scan", "return",     "\"",
-    "//",     "program", "none", "1.0:f32",    "99999999999999999999",
-    "-1",     "0",       "\n",   "4294967295", "9223372036854775807",
-    "body",   "true",
+  "%0",     "%1",      "%",    ":",          "f32",
+  "f32[3]", ",",       "(",    ")",          "[",
+  "]",      "{",       "}",    "=",          "@f",
+  "@main",  "add",     "scan", "return",     "\"",
+  "//",     "program", "none", "1.0:f32",    "99999999999999999999",
+  "-1",     "0",       "\n",   "4294967295", "9223372036854775807",
+  "body",   "true",
 };
 
 /* Changes, inserts, removes or copies a few bytes; returns the new length. */
@@ -420,8 +438,7 @@ static size_t damage(char *text, size_t n, size_t room) {
       n -= length;
       break;
     case 2:
-      if (n + length > room)
-        break;
+      if (n + length > room) break;
       memmove(text + at + length, text + at, n - at);
       memcpy(text + at, piece, length);
       n += length;
@@ -430,8 +447,7 @@ static size_t damage(char *text, size_t n, size_t room) {
       text[at] = (char)(' ' + next_random() % 95);
       break;
     default:
-      if (at + length <= n)
-        memcpy(text + at, piece, length);
+      if (at + length <= n) memcpy(text + at, piece, length);
       break;
     }
   }
@@ -439,7 +455,7 @@ static size_t damage(char *text, size_t n, size_t room) {
 }
 
 static void try_text(const char *text, size_t n) {
-  cxi_error error = {0};
+  cxi_error error = { 0 };
   const cxi_program *p = cxi_program_parse(text, n, &error);
   if (p) {
     check_program(p);
@@ -476,8 +492,7 @@ static void test_garbage(void **state) {
     try_text(text, n);
   }
   for (int i = 0; i < N_SAMPLES; i++)
-    for (size_t n = 0; n < strlen(samples[i]); n++)
-      try_text(samples[i], n);
+    for (size_t n = 0; n < strlen(samples[i]); n++) try_text(samples[i], n);
 }
 
 /* -- no memory
@@ -488,29 +503,27 @@ static cxi_error last_error;
 
 /* Everything once; false if memory was short. */
 static bool whole_cycle(const char *sample) {
-  cxi_error error = {0};
+  cxi_error error = { 0 };
   const cxi_program *p = cxi_program_parse(sample, strlen(sample), &error);
   if (!p) {
     last_error = error;
     return false;
   }
-  char *text = cxi_program_print(p, (cxi_text_options){.sites = true});
+  char *text = cxi_program_print(p, (cxi_text_options){ .sites = true });
   const cxi_program *q =
       text ? cxi_program_parse(text, strlen(text), &error) : NULL;
   bool ok = q && cxi_program_check(q, &error);
   cxi_free(text);
   cxi_program_release(p);
   cxi_program_release(q);
-  if (!ok)
-    last_error = error;
+  if (!ok) last_error = error;
   return ok;
 }
 
 static void test_no_memory(void **state) {
   (void)state;
   for (int i = 0; i < N_SAMPLES; i++) {
-    if (!whole_cycle(samples[i]))
-      fail_msg("%s", last_error.text);
+    if (!whole_cycle(samples[i])) fail_msg("%s", last_error.text);
     uint64_t programs = cxi_programs_now().live;
     cxi_scratch_free();
     size_t bytes = cxi_alloc_now().live_bytes;
@@ -530,20 +543,14 @@ static void test_no_memory(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_samples),
-      cmocka_unit_test(test_freedom),
-      cmocka_unit_test(test_numbers),
-      cmocka_unit_test(test_short_numbers),
-      cmocka_unit_test(test_locale),
-      cmocka_unit_test(test_names),
-      cmocka_unit_test(test_distinct_names),
-      cmocka_unit_test(test_wrapping),
-      cmocka_unit_test(test_errors),
-      cmocka_unit_test(test_long_chain),
-      cmocka_unit_test(test_deep_nest),
-      cmocka_unit_test(test_damaged_texts),
-      cmocka_unit_test(test_garbage),
-      cmocka_unit_test(test_no_memory),
+    cmocka_unit_test(test_samples),       cmocka_unit_test(test_page),
+    cmocka_unit_test(test_freedom),       cmocka_unit_test(test_numbers),
+    cmocka_unit_test(test_short_numbers), cmocka_unit_test(test_locale),
+    cmocka_unit_test(test_names),         cmocka_unit_test(test_distinct_names),
+    cmocka_unit_test(test_wrapping),      cmocka_unit_test(test_errors),
+    cmocka_unit_test(test_long_chain),    cmocka_unit_test(test_deep_nest),
+    cmocka_unit_test(test_damaged_texts), cmocka_unit_test(test_garbage),
+    cmocka_unit_test(test_no_memory),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,25 @@
+/* loop.h - scan, while and cond: bodies compiled once, run in place.
+ *
+ * A loop owns the workspace of its body and a spare buffer for each carry that
+ * the body does not update in place; those swap at every step. Rows of xs are
+ * read and rows of ys written where they lie. */
+#ifndef CXI_LOOP_H
+#define CXI_LOOP_H
+
+#include "lower/plan.h"
+
+bool cxi_is_loop(cxi_prim prim);
+
+/* The bodies of the primitive: how many, each program, and which of its
+ * inputs are carries (-1: none) as a range that leaves as outputs 0.. */
+uint32_t cxi_loop_bodies(cxi_prim prim, const void *params);
+const cxi_program *cxi_loop_body(cxi_prim prim, const void *params, uint32_t i,
+                                 int64_t *out_carry, int64_t *out_n_carry);
+
+size_t cxi_loop_workspace(const cxi_unit *unit);
+/* May result r be in operand k's buffer? */
+bool cxi_loop_in_place(const cxi_unit *unit, uint32_t r, uint32_t k);
+bool cxi_loop_compile(const cxi_unit *unit, const cxi_backend *backend,
+                      cxi_arena *arena, cxi_thunk *out, cxi_error *error);
+
+#endif

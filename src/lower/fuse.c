@@ -8,9 +8,11 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "lower/schedule.h"
 
 enum {
   MAX_MEMBERS = 48,
+  MAX_OPERANDS = CXI_FUSED_OPERANDS,
   NEAR = 48                   /* nodes apart: about the same time */
 };
 static const uint32_t NONE = UINT32_MAX;
@@ -28,7 +30,9 @@ static bool is_elementwise(const cxi_graph *g, const cxi_node *node) {
       node->row->prim != CXI_PRIM_copy)
     return false;
   const uint32_t *in = cxi_graph_operands(g, node);
-  if (node->n_out != 1 || count_of(g, node->out) == 0) return false;
+  if (node->n_out != 1 || node->n_in > MAX_OPERANDS ||
+      count_of(g, node->out) == 0)
+    return false;
   if (node->row->prim != CXI_PRIM_bitcast) return true;
   return cxi_dtype_bytes(cxi_type_dtype(g->values[in[0]].type)) ==
          cxi_dtype_bytes(cxi_type_dtype(g->values[node->out].type));

@@ -32,6 +32,7 @@ typedef struct cxi_operand {
  * element, or, on the level of rows, one per row; n == 0: all are on the level
  * of rows, so that the unit is a plain pass over `rows` elements. A reduction
  * reads elements and has its result on the level of rows. */
+enum { CXI_FUSED_OPERANDS = 8 }; /* at most, of an equation in it */
 typedef struct cxi_source {
   bool fused;                 /* an equation of this unit, else an operand */
   uint32_t index;

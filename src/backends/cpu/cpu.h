@@ -1,0 +1,37 @@
+/* cpu.h - the CPU backend, tier 0: precompiled kernels over blocks in L1.
+ *
+ * Bits equal those of the reference executor on every instruction set and
+ * with any number of threads; only large matrix products of f32 and f64, which
+ * BLAS computes, differ from it (by rounding; never between runs). */
+#ifndef CXI_CPU_H
+#define CXI_CPU_H
+
+#include "lower/executable.h"
+#include "lower/schedule.h"
+
+extern const cxi_backend cxi_cpu_backend;
+
+/* Runs one equation at once, without compiling: for eager operations. Results
+ * are dense, and do not overlap the operands unless result 0 is the operand
+ * of the row's in_place. False: not done, there is no short way for it (or
+ * *error is set). */
+bool cxi_cpu_evaluate(const cxi_row *row, const void *params, uint32_t n_in,
+                      const cxi_view *in, uint32_t n_out, cxi_view *out,
+                      int threads, cxi_error *error);
+
+/* -- the families, for cpu.c: each compiles the units it takes -------------- */
+
+/* fused.c */
+size_t cxi_cpu_fused_workspace(const cxi_unit *unit);
+bool cxi_cpu_fused(const cxi_unit *unit, cxi_arena *arena, cxi_thunk *out,
+                   cxi_error *error);
+/* evaluate.c: any row, by its `evaluate` */
+size_t cxi_cpu_evaluate_workspace(const cxi_unit *unit);
+bool cxi_cpu_by_evaluate(const cxi_unit *unit, cxi_arena *arena, cxi_thunk *out,
+                         cxi_error *error);
+
+static inline bool cxi_cpu_no_memory(cxi_error *error) {
+  return cxi_error_set(error, CX_EMEMORY, "no memory to compile");
+}
+
+#endif

@@ -1,0 +1,169 @@
+/* fused.c - fused units: block by block, on all threads. */
+#include "backends/cpu/fused.h"
+
+#include <stdatomic.h>
+
+#include "base/pool.h"
+
+/* One run of a unit. */
+typedef struct running {
+  const cxi_fused *f;
+  char *const *bases;
+  atomic_bool failed;
+  cxi_error error;            /* the first */
+} running;
+
+/* The block at hand. */
+typedef struct block {
+  int64_t row, column, rows, n; /* n elements of each of `rows` rows */
+  char **at;                  /* by slot */
+} block;
+
+static void set_block(const cxi_fused *f, int64_t i, block *b) {
+  if (f->block_n < f->n) {
+    const int64_t per_row = (f->n + f->block_n - 1) / f->block_n;
+    b->row = i / per_row;
+    b->column = i % per_row * f->block_n;
+    b->rows = 1;
+    b->n = f->n - b->column < f->block_n ? f->n - b->column : f->block_n;
+  } else {
+    b->row = i * f->block_rows;
+    b->column = 0;
+    b->rows = f->rows - b->row < f->block_rows ? f->rows - b->row
+                                               : f->block_rows;
+    b->n = f->n;
+  }
+}
+
+static void set_slots(const cxi_fused *f, char *const *bases, block *b) {
+  const int64_t element = b->row * f->n + b->column;
+  for (uint32_t s = 0; s < f->n_slots; s++) {
+    const cxi_slot *slot = &f->slots[s];
+    if (slot->kind == CXI_SLOT_REGISTER) continue;
+    const int64_t i = slot->kind == CXI_SLOT_ELEMENTS  ? element
+                      : slot->kind == CXI_SLOT_ROWS    ? b->row
+                      : slot->kind == CXI_SLOT_COLUMNS ? b->column
+                                                       : 0;
+    b->at[s] = (char *)cxi_at(bases, slot->at) +
+               i * (int64_t)cxi_dtype_bytes(slot->type);
+  }
+}
+
+static void fail(running *r, const cxi_error *error) {
+  if (!atomic_exchange(&r->failed, true)) r->error = *error;
+}
+
+static void evaluate(running *r, const cxi_step *step, const block *b) {
+  const cxi_slot *slots = r->f->slots;
+  cxi_view in[CXI_FUSED_OPERANDS], out;
+  const cx_dims elements = { 1, { b->rows * b->n } }, rows = { 1, { b->rows } };
+  const cx_dims table = { 2, { b->rows, b->n } };
+  for (uint32_t k = 0; k < step->n_in; k++)
+    in[k] = cxi_view_dense((cx_aval){ slots[step->in[k]].type,
+                                      step->reduces   ? table
+                                      : step->per_row ? rows
+                                                      : elements },
+                           b->at[step->in[k]]);
+  out = cxi_view_dense(
+      (cx_aval){ slots[step->out].type, step->per_row ? rows : elements },
+      b->at[step->out]);
+  cxi_error error = { 0 };
+  cxi_eval eval = { .row = step->row, .params = step->params,
+                    .n_in = step->n_in, .n_out = 1, .error = &error };
+  if (!step->row->evaluate(&eval, in, &out)) fail(r, &error);
+}
+
+static void run_step(running *r, const cxi_step *step, const block *b) {
+  const cxi_cpu_kernels *kernels = r->f->kernels;
+  char *out = b->at[step->out], *in = b->at[step->in[0]];
+  const int64_t n = step->per_row ? b->rows : b->rows * b->n;
+  switch (step->kind) {
+  case CXI_STEP_KERNEL:
+    step->kernel(n, out, in, b->at[step->in[1]], b->at[step->in[2]],
+                 step->number);
+    break;
+  case CXI_STEP_REDUCE:
+    step->reduce(b->rows, b->n, out, in, step->number);
+    break;
+  case CXI_STEP_FILL: kernels->fill[step->size](n, out, in); break;
+  case CXI_STEP_SPREAD: kernels->spread[step->size](b->rows, b->n, out, in); break;
+  case CXI_STEP_GATHER:
+    kernels->gather[step->size](step->pattern,
+                                step->once      ? 0
+                                : step->per_row ? b->row
+                                                : b->row * r->f->n + b->column,
+                                n, out, in);
+    break;
+  default: evaluate(r, step, b);
+  }
+}
+
+static void run_blocks(running *r, int64_t first, int64_t last, char *scratch) {
+  const cxi_fused *f = r->f;
+  char *at[f->n_slots];
+  block b = { .at = at };
+  for (uint32_t s = 0; s < f->n_slots; s++)
+    at[s] = scratch + f->slots[s].offset;
+  for (int64_t i = first; i < last && !atomic_load(&r->failed); i++) {
+    set_block(f, i, &b);
+    set_slots(f, r->bases, &b);
+    uint32_t s = 0;
+    if (i > first) {
+      while (s < f->n_steps && f->steps[s].once) s++;
+    } else {
+      block whole = b;
+      whole.rows = f->block_rows;
+      whole.n = f->block_n;
+      for (; s < f->n_steps && f->steps[s].once; s++)
+        run_step(r, &f->steps[s], &whole);
+    }
+    for (; s < f->n_steps; s++) run_step(r, &f->steps[s], &b);
+  }
+}
+
+static void run_task(void *argument, int64_t i) {
+  running *r = argument;
+  const cxi_fused *f = r->f;
+  const int64_t first = i * f->task_blocks;
+  const int64_t last = first + f->task_blocks < f->n_blocks
+                           ? first + f->task_blocks
+                           : f->n_blocks;
+  if (f->scratch_bytes > CXI_STACK_SCRATCH) {
+    run_blocks(r, first, last,
+               (char *)cxi_at(r->bases, f->scratch) +
+                   (size_t)i * f->scratch_bytes);
+  } else {
+    _Alignas(64) char scratch[CXI_STACK_SCRATCH];
+    run_blocks(r, first, last, scratch);
+  }
+}
+
+bool cxi_fused_run(const void *state, char *const *bases,
+                   cxi_running *run) {
+  running r = { .f = state, .bases = bases };
+  if (r.f->n_tasks == 1) run_task(&r, 0);
+  else cxi_parallel(run->threads, r.f->n_tasks, run_task, &r);
+  if (!atomic_load(&r.failed)) return true;
+  return cxi_error_set(run->error, r.error.code ? r.error.code : CX_EMEMORY,
+                       "%s", r.error.text);
+}
+
+size_t cxi_cpu_fused_workspace(const cxi_unit *unit) {
+  cxi_arena arena = { 0 };
+  const cxi_fused *f = cxi_fused_build(unit, &arena);
+  const size_t bytes = f && f->scratch_bytes > CXI_STACK_SCRATCH
+                           ? f->scratch_bytes * (size_t)f->n_tasks
+                           : 0;
+  cxi_arena_free(&arena);
+  return bytes;
+}
+
+bool cxi_cpu_fused(const cxi_unit *unit, cxi_arena *arena, cxi_thunk *out,
+                   cxi_error *error) {
+  cxi_fused *f = cxi_fused_build(unit, arena);
+  if (!f || (f->scratch_bytes > CXI_STACK_SCRATCH &&
+             unit->workspace_bytes < f->scratch_bytes * (size_t)f->n_tasks))
+    return cxi_cpu_no_memory(error);
+  *out = (cxi_thunk){ cxi_fused_run, f };
+  return true;
+}

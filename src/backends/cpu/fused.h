@@ -1,0 +1,68 @@
+/* fused.h - a fused unit as steps over blocks.
+ *
+ * The rows x n elements are cut into blocks: whole rows, or parts of one row.
+ * A step computes the block of one value; values live in memory, or in
+ * registers, which are pieces of a scratch buffer that stays in L1. f16 and
+ * bf16 are f32 in registers, already rounded. */
+#ifndef CXI_CPU_FUSED_H
+#define CXI_CPU_FUSED_H
+
+#include "backends/cpu/cpu.h"
+#include "backends/cpu/kernels.h"
+
+typedef enum cxi_slot_kind {
+  CXI_SLOT_REGISTER,
+  CXI_SLOT_FIXED,             /* memory, the same for every block */
+  CXI_SLOT_ELEMENTS,          /* memory with an element per element */
+  CXI_SLOT_ROWS,              /* memory with an element per row */
+  CXI_SLOT_COLUMNS            /* memory with an element per column */
+} cxi_slot_kind;
+
+typedef struct cxi_slot {
+  cxi_slot_kind kind;
+  cx_dtype type;
+  bool per_row;               /* of a register: holds the block's rows */
+  cxi_ref at;                 /* of memory */
+  size_t offset;              /* of a register, in the scratch buffer */
+} cxi_slot;
+
+typedef enum cxi_step_kind {
+  CXI_STEP_KERNEL, CXI_STEP_REDUCE, CXI_STEP_EVALUATE, CXI_STEP_FILL,
+  CXI_STEP_SPREAD, CXI_STEP_GATHER
+} cxi_step_kind;
+
+typedef struct cxi_step {
+  cxi_step_kind kind;
+  bool once;                  /* before the first block, for a full block */
+  bool per_row;               /* one result per row of the block */
+  bool reduces;
+  uint32_t n_in, in[CXI_FUSED_OPERANDS], out; /* slots */
+  cxi_cpu_kernel kernel;
+  cxi_cpu_row_kernel reduce;
+  int64_t number;
+  int size;                   /* log2 of the element's bytes, of movement */
+  const cxi_pattern *pattern;
+  const cxi_row *row;         /* to evaluate */
+  const void *params;
+} cxi_step;
+
+typedef struct cxi_fused {
+  const cxi_cpu_kernels *kernels;
+  int64_t rows, n;
+  int64_t block_rows, block_n;  /* block_n < n only if block_rows == 1 */
+  int64_t n_blocks, task_blocks, n_tasks;
+  uint32_t n_slots, n_steps;
+  const cxi_slot *slots;
+  const cxi_step *steps;
+  size_t scratch_bytes;
+  cxi_ref scratch;            /* for each task, if it exceeds the stack's */
+} cxi_fused;
+
+enum { CXI_STACK_SCRATCH = 65536 };
+
+/* fused_build.c: NULL without memory. Addresses are those the unit has now. */
+cxi_fused *cxi_fused_build(const cxi_unit *unit, cxi_arena *arena);
+/* fused.c */
+bool cxi_fused_run(const void *state, char *const *bases, cxi_running *running);
+
+#endif

@@ -1,0 +1,462 @@
+/* fused_build.c - the equations of a fused unit as steps over blocks. */
+#include <string.h>
+
+#include "backends/cpu/fused.h"
+
+enum { BLOCK = 1024, MAX_TASKS_WITH_MEMORY = 16, TASK_WORK = 1 << 17 };
+static const uint32_t NONE = UINT32_MAX;
+
+/* The slots of a value: as it is stored, and f16, bf16 as f32. By row or by
+ * element, since an operand may be read on both levels. */
+typedef struct forms {
+  uint32_t plain, wide;
+} forms;
+
+typedef struct building {
+  const cxi_unit *unit;
+  const cxi_cpu_kernels *kernels;
+  cxi_arena *arena;
+  cxi_fused *f;
+  bool rows_only;             /* no columns: one level */
+  forms *operands[2], *ops[2]; /* by level (1: rows) and index */
+  cxi_slot *slots;
+  cxi_step *steps;
+  uint32_t n_slots, cap_slots, n_steps, cap_steps;
+} building;
+
+static bool is_half(cx_dtype type) {
+  return type == CX_F16 || type == CX_BF16;
+}
+
+static int log2_bytes(cx_dtype type) {
+  const size_t bytes = cxi_dtype_bytes(type);
+  return bytes == 1 ? 0 : bytes == 2 ? 1 : bytes == 4 ? 2 : 3;
+}
+
+/* -- slots and steps ------------------------------------------------------------ */
+
+/* The arrays are made large enough beforehand. */
+static uint32_t add_slot(building *b, cxi_slot slot) {
+  b->slots[b->n_slots] = slot;
+  return b->n_slots++;
+}
+
+static uint32_t add_register(building *b, cx_dtype type, bool per_row) {
+  return add_slot(b, (cxi_slot){ CXI_SLOT_REGISTER, type, per_row,
+                                 { 0, 0 }, 0 });
+}
+
+static cxi_step *add_step(building *b, cxi_step step) {
+  b->steps[b->n_steps] = step;
+  return &b->steps[b->n_steps++];
+}
+
+static void add_kernel(building *b, cxi_cpu_kernel kernel, uint32_t out,
+                       uint32_t in, bool per_row) {
+  add_step(b, (cxi_step){ .kind = CXI_STEP_KERNEL, .kernel = kernel,
+                          .per_row = per_row, .n_in = 1, .in = { in },
+                          .out = out });
+}
+
+/* -- operands ---------------------------------------------------------------------- */
+
+static void find_geometry(building *b) {
+  const cxi_unit *u = b->unit;
+  cxi_fused *f = b->f;
+  f->rows = u->n > 0 ? u->rows : 1;
+  f->n = u->n > 0 ? u->n : u->rows;
+  bool whole_rows = false;
+  for (uint32_t i = 0; i < u->n_ops && u->n > 0; i++)
+    whole_rows |= u->ops[i].per_row;
+  /* a plain pass: rows where an operand repeats along rows or columns */
+  for (uint32_t k = 0; k < u->n_operands && u->n == 0 && f->rows == 1; k++) {
+    const cxi_pattern p =
+        cxi_pattern_of(&u->operands[k].type.shape, u->operands[k].strides);
+    const int64_t n = p.n == 2 ? p.sizes[1] : 0;
+    const cxi_cover c =
+        n > 1 ? cxi_pattern_cover(&p, u->rows / n, n) : CXI_COVER_OTHER;
+    if (c != CXI_COVER_ROW && c != CXI_COVER_COLUMN) continue;
+    f->rows = u->rows / n;
+    f->n = n;
+  }
+  b->rows_only = u->n == 0;
+  f->block_n = whole_rows || f->n <= BLOCK ? f->n : BLOCK;
+  f->block_rows = f->block_n < f->n || f->n >= BLOCK ? 1 : BLOCK / f->n;
+  if (f->block_rows > f->rows) f->block_rows = f->rows;
+  f->n_blocks = f->block_n < f->n
+                    ? f->rows * ((f->n + f->block_n - 1) / f->block_n)
+                    : (f->rows + f->block_rows - 1) / f->block_rows;
+}
+
+static uint32_t memory_slot(building *b, const cxi_operand *o,
+                            cxi_slot_kind kind) {
+  return add_slot(b, (cxi_slot){ kind, o->type.type, kind == CXI_SLOT_ROWS,
+                                 o->at, 0 });
+}
+
+/* A register filled from memory by a step of movement. */
+static uint32_t moved(building *b, const cxi_operand *o, cxi_step_kind kind,
+                      cxi_slot_kind from, bool once, bool per_row,
+                      const cxi_pattern *pattern) {
+  const uint32_t in = memory_slot(b, o, from);
+  const uint32_t out = add_register(b, o->type.type, per_row);
+  cxi_pattern *kept = NULL;
+  if (kind == CXI_STEP_GATHER) {
+    kept = cxi_arena_copy(b->arena, pattern, sizeof *pattern);
+    if (!kept) return NONE;
+  }
+  add_step(b, (cxi_step){ .kind = kind, .once = once, .per_row = per_row,
+                          .n_in = 1, .in = { in }, .out = out,
+                          .size = log2_bytes(o->type.type), .pattern = kept });
+  return out;
+}
+
+static uint32_t load(building *b, const cxi_operand *o, bool per_row) {
+  const cxi_fused *f = b->f;
+  const cxi_pattern p = cxi_pattern_of(&o->type.shape, o->strides);
+  const int64_t count = cxi_dims_count(&o->type.shape);
+  const int64_t all = per_row ? f->rows : f->rows * f->n;
+  cxi_cover cover = per_row ? cxi_pattern_cover(&p, f->rows, 1)
+                            : cxi_pattern_cover(&p, f->rows, f->n);
+  if (p.n == 0 && all > 1) cover = CXI_COVER_SCALAR;
+  if (p.n == 0 && count == all) cover = CXI_COVER_FULL;
+  switch (cover) {
+  case CXI_COVER_FULL:
+    return memory_slot(b, o, per_row ? CXI_SLOT_ROWS : CXI_SLOT_ELEMENTS);
+  case CXI_COVER_SCALAR:
+    return moved(b, o, CXI_STEP_FILL, CXI_SLOT_FIXED, true, per_row, NULL);
+  case CXI_COVER_ROW:
+    if (f->block_rows == 1) return memory_slot(b, o, CXI_SLOT_COLUMNS);
+    return moved(b, o, CXI_STEP_GATHER, CXI_SLOT_FIXED, true, false, &p);
+  case CXI_COVER_COLUMN:
+    return moved(b, o, CXI_STEP_SPREAD, CXI_SLOT_ROWS, false, false, NULL);
+  default:
+    return moved(b, o, CXI_STEP_GATHER, CXI_SLOT_FIXED, false, per_row, &p);
+  }
+}
+
+/* -- values -------------------------------------------------------------------------- */
+
+static cx_dtype source_type(const building *b, const cxi_op *op, uint32_t k) {
+  const cxi_source *s = &b->unit->sources[op->in + k];
+  return s->fused ? b->unit->ops[s->index].type
+                  : b->unit->operands[s->index].type.type;
+}
+
+/* The level on which a plain pass works is that of elements here. */
+static bool level_of(const building *b, bool per_row) {
+  return per_row && !b->rows_only;
+}
+
+/* The forms of operand k of an equation on the level on which it reads it. */
+static forms *forms_of(building *b, const cxi_op *op, uint32_t k) {
+  const cxi_source *s = &b->unit->sources[op->in + k];
+  const bool reads_rows = level_of(b, op->per_row) && !op->reduces;
+  forms *at = s->fused ? &b->ops[reads_rows][s->index]
+                       : &b->operands[reads_rows][s->index];
+  if (at->plain != NONE || at->wide != NONE) return at;
+  if (!s->fused) {
+    at->plain = load(b, &b->unit->operands[s->index], reads_rows);
+    return at;
+  }
+  /* a value per row, repeated along the row */
+  const forms *row = &b->ops[1][s->index];
+  const bool wide = row->wide != NONE;
+  const cx_dtype type = wide ? CX_F32 : b->unit->ops[s->index].type;
+  const uint32_t out = add_register(b, type, false);
+  add_step(b, (cxi_step){ .kind = CXI_STEP_SPREAD, .n_in = 1,
+                          .in = { wide ? row->wide : row->plain }, .out = out,
+                          .size = log2_bytes(type) });
+  *(wide ? &at->wide : &at->plain) = out;
+  return at;
+}
+
+static uint32_t plain_form(building *b, const cxi_op *op, uint32_t k) {
+  forms *v = forms_of(b, op, k);
+  if (v->plain == NONE) {
+    const cx_dtype type = source_type(b, op, k);
+    const bool rows = b->slots[v->wide].per_row;
+    v->plain = add_register(b, type, rows);
+    add_kernel(b, b->kernels->narrow[type], v->plain, v->wide, rows);
+  }
+  return v->plain;
+}
+
+/* As f32 if it is f16 or bf16. */
+static uint32_t wide_form(building *b, const cxi_op *op, uint32_t k) {
+  const cx_dtype type = source_type(b, op, k);
+  if (!is_half(type)) return plain_form(b, op, k);
+  forms *v = forms_of(b, op, k);
+  if (v->wide == NONE) {
+    const bool rows = b->slots[v->plain].per_row;
+    v->wide = add_register(b, CX_F32, rows);
+    add_kernel(b, b->kernels->widen[type], v->wide, v->plain, rows);
+  }
+  return v->wide;
+}
+
+/* -- equations ----------------------------------------------------------------------- */
+
+static int64_t number_of(const cxi_op *op) {
+  switch (op->row->prim) {
+  case CXI_PRIM_round: return ((const cxi_round_params *)op->params)->away;
+  case CXI_PRIM_integer_pow:
+    return ((const cxi_integer_pow_params *)op->params)->y;
+  case CXI_PRIM_argmax:
+  case CXI_PRIM_argmin: return op->type;
+  default: return 0;
+  }
+}
+
+static bool only_moves(cxi_prim prim) {
+  return prim == CXI_PRIM_copy || prim == CXI_PRIM_stop_gradient ||
+         prim == CXI_PRIM_name || prim == CXI_PRIM_select;
+}
+
+static cx_dtype unsigned_of(cx_dtype type) {
+  static const cx_dtype by_log2[] = { CX_U8, CX_U16, CX_U32, CX_U64 };
+  return by_log2[log2_bytes(type)];
+}
+
+/* A kernel for the equation; *wide: on the wide forms of its operands, with a
+ * wide result if its type is f16 or bf16. NULL: there is none. */
+static cxi_cpu_kernel find_kernel(const building *b, const cxi_op *op,
+                                  bool *wide) {
+  const cxi_prim prim = op->row->prim;
+  const cx_dtype from = source_type(b, op, 0);
+  *wide = false;
+  if (prim == CXI_PRIM_select && (op->n_in != 3 || from != CX_BOOL))
+    return NULL;
+  if (only_moves(prim) || prim == CXI_PRIM_bitcast)
+    return b->kernels->elementwise[unsigned_of(op->type)]
+                                  [prim == CXI_PRIM_bitcast ? CXI_PRIM_copy
+                                                            : prim];
+  const cx_dtype number = is_half(from) ? CX_F32 : from;
+  *wide = is_half(from) || is_half(op->type);
+  if (prim != CXI_PRIM_convert)
+    return b->kernels->elementwise[number] ? b->kernels->elementwise[number][prim]
+                                           : NULL;
+  if (!is_half(op->type))
+    return number == op->type ? b->kernels->elementwise[number][CXI_PRIM_copy]
+                              : b->kernels->convert[number][op->type];
+  /* to f32 first, if that is exact: then it is rounded once */
+  if (number == CX_F32) return b->kernels->elementwise[CX_F32][CXI_PRIM_copy];
+  return cxi_dtype_bytes(from) <= 2 ? b->kernels->convert[number][CX_F32] : NULL;
+}
+
+/* Where the equation's plain result goes: to memory if it leaves the unit. */
+static uint32_t result_slot(building *b, const cxi_op *op) {
+  const bool rows = level_of(b, op->per_row);
+  if (op->result < 0) return add_register(b, op->type, rows);
+  return memory_slot(b, &b->unit->results[op->result],
+                     rows ? CXI_SLOT_ROWS : CXI_SLOT_ELEMENTS);
+}
+
+/* The wide result is in v->wide, not yet rounded. */
+static void finish_wide(building *b, const cxi_op *op, forms *v) {
+  const bool rows = level_of(b, op->per_row);
+  add_kernel(b, b->kernels->round[op->type], v->wide, v->wide, rows);
+  if (op->result < 0) return;
+  v->plain = result_slot(b, op);
+  add_kernel(b, b->kernels->narrow[op->type], v->plain, v->wide, rows);
+}
+
+/* The reduction of the last axis of (rows, n). */
+static const void *row_params(building *b, const cxi_op *op) {
+  if (op->row->prim == CXI_PRIM_argmax || op->row->prim == CXI_PRIM_argmin) {
+    cxi_argmax_params *p =
+        cxi_arena_copy(b->arena, op->params, sizeof(cxi_argmax_params));
+    if (p) p->axis = 1;
+    return p;
+  }
+  cxi_reduce_sum_params *p =
+      cxi_arena_copy(b->arena, op->params, sizeof(cxi_reduce_sum_params));
+  if (p) p->axes = (cx_dims){ 1, { 1 } };
+  return p;
+}
+
+/* By the row's own evaluate: into a register, since it may not work in place. */
+static bool add_evaluation(building *b, const cxi_op *op, forms *v) {
+  const bool rows = level_of(b, op->per_row);
+  cxi_step step = { .kind = CXI_STEP_EVALUATE, .per_row = rows,
+                    .reduces = op->reduces, .n_in = op->n_in, .row = op->row,
+                    .params = op->params };
+  for (uint32_t k = 0; k < op->n_in; k++) step.in[k] = plain_form(b, op, k);
+  if (op->reduces && !(step.params = row_params(b, op))) return false;
+  step.out = add_register(b, op->type, rows);
+  add_step(b, step);
+  v->plain = step.out;
+  if (op->result < 0) return true;
+  const uint32_t to = result_slot(b, op);
+  add_kernel(b, b->kernels->elementwise[unsigned_of(op->type)][CXI_PRIM_copy],
+             to, step.out, rows);
+  return true;
+}
+
+static bool add_reduction(building *b, const cxi_op *op, forms *v) {
+  const cx_dtype from = source_type(b, op, 0);
+  const cx_dtype number = is_half(from) ? CX_F32 : from;
+  const cxi_cpu_row_kernel kernel =
+      b->kernels->reduce[number] ? b->kernels->reduce[number][op->row->prim]
+                                 : NULL;
+  if (!kernel) return add_evaluation(b, op, v);
+  cxi_step step = { .kind = CXI_STEP_REDUCE, .per_row = true, .reduces = true,
+                    .n_in = 1, .in = { wide_form(b, op, 0) }, .reduce = kernel,
+                    .number = number_of(op) };
+  const bool wide = is_half(op->type);
+  step.out = wide ? add_register(b, CX_F32, true) : result_slot(b, op);
+  *(wide ? &v->wide : &v->plain) = step.out;
+  add_step(b, step);
+  if (wide) finish_wide(b, op, v);
+  return true;
+}
+
+static bool add_equation(building *b, uint32_t i) {
+  const cxi_op *op = &b->unit->ops[i];
+  forms *v = &b->ops[level_of(b, op->per_row)][i];
+  if (op->reduces) return add_reduction(b, op, v);
+  bool wide;
+  const cxi_cpu_kernel kernel = find_kernel(b, op, &wide);
+  if (!kernel || op->n_in > 3) return add_evaluation(b, op, v);
+  cxi_step step = { .kind = CXI_STEP_KERNEL, .kernel = kernel,
+                    .per_row = level_of(b, op->per_row), .n_in = op->n_in,
+                    .number = number_of(op) };
+  for (uint32_t k = 0; k < op->n_in; k++)
+    step.in[k] = wide ? wide_form(b, op, k) : plain_form(b, op, k);
+  if (wide && is_half(op->type)) {
+    step.out = v->wide = add_register(b, CX_F32, step.per_row);
+    add_step(b, step);
+    finish_wide(b, op, v);
+  } else {
+    step.out = v->plain = result_slot(b, op);
+    add_step(b, step);
+  }
+  return true;
+}
+
+/* -- registers ------------------------------------------------------------------------ */
+
+static size_t register_bytes(const cxi_fused *f, const cxi_slot *slot) {
+  const int64_t n = slot->per_row ? f->block_rows : f->block_rows * f->block_n;
+  return ((size_t)n * cxi_dtype_bytes(slot->type) + 63) & ~(size_t)63;
+}
+
+/* Each register gets a piece of the scratch buffer from its first step to its
+ * last use; those filled once keep theirs. */
+static bool place_registers(building *b) {
+  cxi_fused *f = b->f;
+  uint32_t *last = cxi_scratch((b->n_slots + (size_t)1) * sizeof *last);
+  uint32_t *spare = cxi_scratch((b->n_slots + (size_t)1) * sizeof *spare);
+  bool *placed = cxi_scratch(b->n_slots + (size_t)1);
+  uint32_t n_spare = 0;
+  if (!last || !spare || !placed) return false;
+  for (uint32_t s = 0; s < b->n_steps; s++) {
+    last[b->steps[s].out] = s;
+    for (uint32_t k = 0; k < b->steps[s].n_in; k++) last[b->steps[s].in[k]] = s;
+  }
+  for (uint32_t s = 0; s < b->n_steps; s++)
+    if (b->steps[s].once) last[b->steps[s].out] = NONE;
+  for (uint32_t s = 0; s < b->n_steps; s++) {
+    const cxi_step *step = &b->steps[s];
+    cxi_slot *out = &b->slots[step->out];
+    if (out->kind == CXI_SLOT_REGISTER && !placed[step->out]) {
+      const size_t bytes = register_bytes(f, out);
+      uint32_t i = 0;
+      while (i < n_spare && register_bytes(f, &b->slots[spare[i]]) != bytes) i++;
+      if (i < n_spare && !step->once) {
+        out->offset = b->slots[spare[i]].offset;
+        spare[i] = spare[--n_spare];
+      } else {
+        out->offset = f->scratch_bytes;
+        f->scratch_bytes += bytes;
+      }
+      placed[step->out] = true;
+    }
+    for (uint32_t k = 0; k < step->n_in; k++) {
+      const uint32_t in = step->in[k];
+      bool again = false;
+      for (uint32_t j = 0; j < k; j++) again |= step->in[j] == in;
+      if (last[in] == s && !again && in != step->out &&
+          b->slots[in].kind == CXI_SLOT_REGISTER)
+        spare[n_spare++] = in;
+    }
+  }
+  return true;
+}
+
+/* -- tasks ------------------------------------------------------------------------------ */
+
+static int64_t divide_up(int64_t a, int64_t b) {
+  return (a + b - 1) / b;
+}
+
+/* Tasks of about equal work, from the sizes alone. */
+static void find_tasks(cxi_fused *f) {
+  const int64_t work = f->block_rows * f->block_n * (f->n_steps + 1);
+  f->task_blocks = divide_up(TASK_WORK, work);
+  if (f->scratch_bytes > CXI_STACK_SCRATCH &&
+      f->n_blocks > f->task_blocks * MAX_TASKS_WITH_MEMORY)
+    f->task_blocks = divide_up(f->n_blocks, MAX_TASKS_WITH_MEMORY);
+  f->n_tasks = divide_up(f->n_blocks, f->task_blocks);
+}
+
+/* Those done once come first; the order is kept otherwise. */
+static void sort_steps(building *b, cxi_step *sorted) {
+  uint32_t n = 0;
+  for (int once = 1; once >= 0; once--)
+    for (uint32_t s = 0; s < b->n_steps; s++)
+      if (b->steps[s].once == once) sorted[n++] = b->steps[s];
+}
+
+static bool make_room(building *b) {
+  const cxi_unit *u = b->unit;
+  size_t n_in = 0;
+  for (uint32_t i = 0; i < u->n_ops; i++) n_in += u->ops[i].n_in;
+  /* an operand: its load, its form, its repetition; a result: rounded, kept */
+  const size_t slots = 6 * n_in + 6 * u->n_ops + 6;
+  b->slots = cxi_scratch(slots * sizeof *b->slots);
+  b->steps = cxi_scratch(slots * sizeof *b->steps);
+  for (int level = 0; level < 2; level++) {
+    const size_t n = u->n_operands + (size_t)1, m = u->n_ops + (size_t)1;
+    b->operands[level] = cxi_scratch(n * sizeof(forms));
+    b->ops[level] = cxi_scratch(m * sizeof(forms));
+    if (!b->operands[level] || !b->ops[level]) return false;
+    memset(b->operands[level], 0xff, n * sizeof(forms));
+    memset(b->ops[level], 0xff, m * sizeof(forms));
+  }
+  return b->slots && b->steps;
+}
+
+static bool build(building *b) {
+  cxi_fused *f = b->f;
+  f->kernels = b->kernels;
+  find_geometry(b);
+  if (!make_room(b)) return false;
+  for (uint32_t i = 0; i < b->unit->n_ops; i++)
+    if (!add_equation(b, i)) return false;
+  for (uint32_t s = 0; s < b->n_steps; s++)
+    for (uint32_t k = 0; k < b->steps[s].n_in; k++)
+      if (b->steps[s].in[k] == NONE) return false;
+  if (!place_registers(b)) return false;
+  cxi_step *steps =
+      cxi_arena_alloc(b->arena, (b->n_steps + (size_t)1) * sizeof *steps);
+  f->slots = cxi_arena_copy(b->arena, b->slots, b->n_slots * sizeof *b->slots);
+  if (!steps || !f->slots) return false;
+  sort_steps(b, steps);
+  f->steps = steps;
+  f->n_slots = b->n_slots;
+  f->n_steps = b->n_steps;
+  f->scratch = b->unit->workspace;
+  find_tasks(f);
+  return true;
+}
+
+cxi_fused *cxi_fused_build(const cxi_unit *unit, cxi_arena *arena) {
+  const cxi_mark mark = cxi_scratch_mark();
+  building b = { .unit = unit, .arena = arena,
+                 .kernels = cxi_cpu_kernels_now(),
+                 .f = cxi_arena_alloc(arena, sizeof(cxi_fused)) };
+  const bool ok = b.f && build(&b);
+  cxi_scratch_reset(mark);
+  return ok ? b.f : NULL;
+}

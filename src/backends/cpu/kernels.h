@@ -1,0 +1,40 @@
+/* kernels.h - the vector kernels, compiled once per instruction set.
+ *
+ * They are plain loops over the element functions of base/math.h, so that
+ * their bits are those of the reference on every set. `out` may be the same
+ * block as an operand whose elements have its size; nothing overlaps else. */
+#ifndef CXI_CPU_KERNELS_H
+#define CXI_CPU_KERNELS_H
+
+#include "ir/row.h"
+#include "lower/graph.h"
+
+/* n elements side by side; absent operands are NULL. `number` is the
+ * parameter of round (away) and integer_pow (y). */
+typedef void (*cxi_cpu_kernel)(int64_t n, void *out, const void *a,
+                               const void *b, const void *c, int64_t number);
+/* Rows of n elements each to one result per row. `number` is the type of the
+ * result's elements of argmax and argmin. */
+typedef void (*cxi_cpu_row_kernel)(int64_t rows, int64_t n, void *out,
+                                   const void *in, int64_t number);
+
+typedef struct cxi_cpu_kernels {
+  /* By dtype of the first operand (of select: of the cases). f16 and bf16 have
+   * none: they compute in f32, rounded by the kernel `round`. */
+  const cxi_cpu_kernel *elementwise[CXI_N_DTYPES]; /* by cxi_prim */
+  cxi_cpu_kernel convert[CXI_N_DTYPES][CXI_N_DTYPES]; /* from, to */
+  cxi_cpu_kernel widen[CXI_N_DTYPES];  /* f16, bf16 -> f32 */
+  cxi_cpu_kernel narrow[CXI_N_DTYPES]; /* f32 -> f16, bf16 */
+  cxi_cpu_kernel round[CXI_N_DTYPES];  /* f32 -> f32 with f16's, bf16's bits */
+  const cxi_cpu_row_kernel *reduce[CXI_N_DTYPES];  /* by cxi_prim */
+  /* By log2 of the element's bytes. */
+  void (*fill[4])(int64_t n, void *out, const void *one);
+  void (*spread[4])(int64_t rows, int64_t n, void *out, const void *in);
+  void (*gather[4])(const cxi_pattern *pattern, int64_t start, int64_t n,
+                    void *out, const void *in);
+} cxi_cpu_kernels;
+
+/* Those of the best instruction set of this machine. */
+const cxi_cpu_kernels *cxi_cpu_kernels_now(void);
+
+#endif

@@ -231,6 +231,8 @@ static cxi_cpu_kernel find_kernel(const building *b, const cxi_op *op,
     return b->kernels->elementwise[unsigned_of(op->type)]
                                   [prim == CXI_PRIM_bitcast ? CXI_PRIM_copy
                                                             : prim];
+  for (uint32_t k = 1; k < op->n_in; k++)
+    if (source_type(b, op, k) != from) return NULL;
   const cx_dtype number = is_half(from) ? CX_F32 : from;
   *wide = is_half(from) || is_half(op->type);
   if (prim != CXI_PRIM_convert)

@@ -3,25 +3,37 @@
 
 #include <string.h>
 
+/* The addend of a product is dense. */
 static bool reads_views(const cxi_row *row, uint32_t k) {
-  (void)k;
-  return row->form == CXI_FORM_ELEMENTWISE || row->prim == CXI_PRIM_copy;
+  switch (row->prim) {
+  case CXI_PRIM_copy: return true;
+  case CXI_PRIM_dot_general: return k < 2;
+  default:
+    return row->form == CXI_FORM_ELEMENTWISE || row->form == CXI_FORM_REDUCE;
+  }
+}
+
+static bool is_product(const cxi_unit *unit) {
+  return unit->kind == CXI_UNIT_ONE &&
+         unit->row->prim == CXI_PRIM_dot_general && cxi_cpu_product_takes(unit);
 }
 
 static size_t workspace(const cxi_unit *unit) {
   if (unit->kind == CXI_UNIT_FUSED) return cxi_cpu_fused_workspace(unit);
+  if (is_product(unit)) return cxi_cpu_product_workspace(unit);
   return cxi_cpu_evaluate_workspace(unit);
 }
 
 static bool in_place(const cxi_unit *unit, uint32_t k) {
-  (void)unit, (void)k;
-  return true;
+  (void)k;
+  return !is_product(unit) || cxi_cpu_product_in_place(unit);
 }
 
 static bool compile(const cxi_unit *unit, cxi_arena *arena, cxi_thunk *out,
                     cxi_error *error) {
   if (unit->kind == CXI_UNIT_FUSED)
     return cxi_cpu_fused(unit, arena, out, error);
+  if (is_product(unit)) return cxi_cpu_product(unit, arena, out, error);
   return cxi_cpu_by_evaluate(unit, arena, out, error);
 }
 

@@ -1,8 +1,7 @@
 /* cpu.h - the CPU backend, tier 0: precompiled kernels over blocks in L1.
  *
- * Bits equal those of the reference executor on every instruction set and
- * with any number of threads; only large matrix products of f32 and f64, which
- * BLAS computes, differ from it (by rounding; never between runs). */
+ * Bits equal those of the reference executor, on every instruction set and
+ * with any number of threads. */
 #ifndef CXI_CPU_H
 #define CXI_CPU_H
 
@@ -25,6 +24,12 @@ bool cxi_cpu_evaluate(const cxi_row *row, const void *params, uint32_t n_in,
 size_t cxi_cpu_fused_workspace(const cxi_unit *unit);
 bool cxi_cpu_fused(const cxi_unit *unit, cxi_arena *arena, cxi_thunk *out,
                    cxi_error *error);
+/* product.c: dot_general of floats, if the machine has the kernels */
+bool cxi_cpu_product_takes(const cxi_unit *unit);
+size_t cxi_cpu_product_workspace(const cxi_unit *unit);
+bool cxi_cpu_product_in_place(const cxi_unit *unit);
+bool cxi_cpu_product(const cxi_unit *unit, cxi_arena *arena, cxi_thunk *out,
+                     cxi_error *error);
 /* evaluate.c: any row, by its `evaluate` */
 size_t cxi_cpu_evaluate_workspace(const cxi_unit *unit);
 bool cxi_cpu_by_evaluate(const cxi_unit *unit, cxi_arena *arena, cxi_thunk *out,

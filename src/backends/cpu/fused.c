@@ -7,7 +7,7 @@
 
 /* One run of a unit. */
 typedef struct running {
-  const cxi_fused *f;
+  const cxi_pass *f;
   char *const *bases;
   atomic_bool failed;
   cxi_error error;            /* the first */
@@ -19,7 +19,7 @@ typedef struct block {
   char **at;                  /* by slot */
 } block;
 
-static void set_block(const cxi_fused *f, int64_t i, block *b) {
+static void set_block(const cxi_pass *f, int64_t i, block *b) {
   if (f->block_n < f->n) {
     const int64_t per_row = (f->n + f->block_n - 1) / f->block_n;
     b->row = i / per_row;
@@ -35,7 +35,7 @@ static void set_block(const cxi_fused *f, int64_t i, block *b) {
   }
 }
 
-static void set_slots(const cxi_fused *f, char *const *bases, block *b) {
+static void set_slots(const cxi_pass *f, char *const *bases, block *b) {
   const int64_t element = b->row * f->n + b->column;
   for (uint32_t s = 0; s < f->n_slots; s++) {
     const cxi_slot *slot = &f->slots[s];
@@ -99,7 +99,7 @@ static void run_step(running *r, const cxi_step *step, const block *b) {
 }
 
 static void run_blocks(running *r, int64_t first, int64_t last, char *scratch) {
-  const cxi_fused *f = r->f;
+  const cxi_pass *f = r->f;
   char *at[f->n_slots];
   block b = { .at = at };
   for (uint32_t s = 0; s < f->n_slots; s++)
@@ -123,7 +123,7 @@ static void run_blocks(running *r, int64_t first, int64_t last, char *scratch) {
 
 static void run_task(void *argument, int64_t i) {
   running *r = argument;
-  const cxi_fused *f = r->f;
+  const cxi_pass *f = r->f;
   const int64_t first = i * f->task_blocks;
   const int64_t last = first + f->task_blocks < f->n_blocks
                            ? first + f->task_blocks
@@ -138,7 +138,7 @@ static void run_task(void *argument, int64_t i) {
   }
 }
 
-bool cxi_fused_run(const void *state, char *const *bases,
+bool cxi_pass_run(const void *state, char *const *bases,
                    cxi_running *run) {
   running r = { .f = state, .bases = bases };
   if (r.f->n_tasks == 1) run_task(&r, 0);
@@ -150,7 +150,7 @@ bool cxi_fused_run(const void *state, char *const *bases,
 
 size_t cxi_cpu_fused_workspace(const cxi_unit *unit) {
   cxi_arena arena = { 0 };
-  const cxi_fused *f = cxi_fused_build(unit, &arena);
+  const cxi_pass *f = cxi_pass_build(unit, &arena);
   const size_t bytes = f && f->scratch_bytes > CXI_STACK_SCRATCH
                            ? f->scratch_bytes * (size_t)f->n_tasks
                            : 0;
@@ -160,10 +160,10 @@ size_t cxi_cpu_fused_workspace(const cxi_unit *unit) {
 
 bool cxi_cpu_fused(const cxi_unit *unit, cxi_arena *arena, cxi_thunk *out,
                    cxi_error *error) {
-  cxi_fused *f = cxi_fused_build(unit, arena);
+  cxi_pass *f = cxi_pass_build(unit, arena);
   if (!f || (f->scratch_bytes > CXI_STACK_SCRATCH &&
              unit->workspace_bytes < f->scratch_bytes * (size_t)f->n_tasks))
     return cxi_cpu_no_memory(error);
-  *out = (cxi_thunk){ cxi_fused_run, f };
+  *out = (cxi_thunk){ cxi_pass_run, f };
   return true;
 }

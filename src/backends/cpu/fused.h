@@ -46,7 +46,7 @@ typedef struct cxi_step {
   const void *params;
 } cxi_step;
 
-typedef struct cxi_fused {
+typedef struct cxi_pass {
   const cxi_cpu_kernels *kernels;
   int64_t rows, n;
   int64_t block_rows, block_n;  /* block_n < n only if block_rows == 1 */
@@ -56,13 +56,13 @@ typedef struct cxi_fused {
   const cxi_step *steps;
   size_t scratch_bytes;
   cxi_ref scratch;            /* for each task, if it exceeds the stack's */
-} cxi_fused;
+} cxi_pass;
 
 enum { CXI_STACK_SCRATCH = 65536 };
 
 /* fused_build.c: NULL without memory. Addresses are those the unit has now. */
-cxi_fused *cxi_fused_build(const cxi_unit *unit, cxi_arena *arena);
+cxi_pass *cxi_pass_build(const cxi_unit *unit, cxi_arena *arena);
 /* fused.c */
-bool cxi_fused_run(const void *state, char *const *bases, cxi_running *running);
+bool cxi_pass_run(const void *state, char *const *bases, cxi_running *running);
 
 #endif

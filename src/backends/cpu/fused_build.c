@@ -16,7 +16,7 @@ typedef struct building {
   const cxi_unit *unit;
   const cxi_cpu_kernels *kernels;
   cxi_arena *arena;
-  cxi_fused *f;
+  cxi_pass *f;
   bool rows_only;             /* no columns: one level */
   forms *operands[2], *ops[2]; /* by level (1: rows) and index */
   cxi_slot *slots;
@@ -62,7 +62,7 @@ static void add_kernel(building *b, cxi_cpu_kernel kernel, uint32_t out,
 
 static void find_geometry(building *b) {
   const cxi_unit *u = b->unit;
-  cxi_fused *f = b->f;
+  cxi_pass *f = b->f;
   f->rows = u->n > 0 ? u->rows : 1;
   f->n = u->n > 0 ? u->n : u->rows;
   bool whole_rows = false;
@@ -112,7 +112,7 @@ static uint32_t moved(building *b, const cxi_operand *o, cxi_step_kind kind,
 }
 
 static uint32_t load(building *b, const cxi_operand *o, bool per_row) {
-  const cxi_fused *f = b->f;
+  const cxi_pass *f = b->f;
   const cxi_pattern p = cxi_pattern_of(&o->type.shape, o->strides);
   const int64_t count = cxi_dims_count(&o->type.shape);
   const int64_t all = per_row ? f->rows : f->rows * f->n;
@@ -338,7 +338,7 @@ static bool add_equation(building *b, uint32_t i) {
 
 /* -- registers ------------------------------------------------------------------------ */
 
-static size_t register_bytes(const cxi_fused *f, const cxi_slot *slot) {
+static size_t register_bytes(const cxi_pass *f, const cxi_slot *slot) {
   const int64_t n = slot->per_row ? f->block_rows : f->block_rows * f->block_n;
   return ((size_t)n * cxi_dtype_bytes(slot->type) + 63) & ~(size_t)63;
 }
@@ -346,7 +346,7 @@ static size_t register_bytes(const cxi_fused *f, const cxi_slot *slot) {
 /* Each register gets a piece of the scratch buffer from its first step to its
  * last use; those filled once keep theirs. */
 static bool place_registers(building *b) {
-  cxi_fused *f = b->f;
+  cxi_pass *f = b->f;
   uint32_t *last = cxi_scratch((b->n_slots + (size_t)1) * sizeof *last);
   uint32_t *spare = cxi_scratch((b->n_slots + (size_t)1) * sizeof *spare);
   bool *placed = cxi_scratch(b->n_slots + (size_t)1);
@@ -393,7 +393,7 @@ static int64_t divide_up(int64_t a, int64_t b) {
 }
 
 /* Tasks of about equal work, from the sizes alone. */
-static void find_tasks(cxi_fused *f) {
+static void find_tasks(cxi_pass *f) {
   const int64_t work = f->block_rows * f->block_n * (f->n_steps + 1);
   f->task_blocks = divide_up(TASK_WORK, work);
   if (f->scratch_bytes > CXI_STACK_SCRATCH &&
@@ -430,7 +430,7 @@ static bool make_room(building *b) {
 }
 
 static bool build(building *b) {
-  cxi_fused *f = b->f;
+  cxi_pass *f = b->f;
   f->kernels = b->kernels;
   find_geometry(b);
   if (!make_room(b)) return false;
@@ -453,11 +453,11 @@ static bool build(building *b) {
   return true;
 }
 
-cxi_fused *cxi_fused_build(const cxi_unit *unit, cxi_arena *arena) {
+cxi_pass *cxi_pass_build(const cxi_unit *unit, cxi_arena *arena) {
   const cxi_mark mark = cxi_scratch_mark();
   building b = { .unit = unit, .arena = arena,
                  .kernels = cxi_cpu_kernels_now(),
-                 .f = cxi_arena_alloc(arena, sizeof(cxi_fused)) };
+                 .f = cxi_arena_alloc(arena, sizeof(cxi_pass)) };
   const bool ok = b.f && build(&b);
   cxi_scratch_reset(mark);
   return ok ? b.f : NULL;

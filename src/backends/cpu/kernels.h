@@ -6,6 +6,7 @@
 #ifndef CXI_CPU_KERNELS_H
 #define CXI_CPU_KERNELS_H
 
+#include "backends/cpu/product.h"
 #include "ir/row.h"
 #include "lower/graph.h"
 
@@ -32,6 +33,7 @@ typedef struct cxi_cpu_kernels {
   void (*spread[4])(int64_t rows, int64_t n, void *out, const void *in);
   void (*gather[4])(const cxi_pattern *pattern, int64_t start, int64_t n,
                     void *out, const void *in);
+  cxi_product_kernels product_f32, product_f64;
 } cxi_cpu_kernels;
 
 /* Those of the best instruction set of this machine. */

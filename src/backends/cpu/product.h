@@ -1,0 +1,38 @@
+/* product.h - the kernels of matrix products.
+ *
+ * Every element of a product is one chain of fused multiply-adds over k from
+ * 0, as the reference has it; tiles only interleave chains, and a chain cut
+ * into parts goes on from what the part before stored. So any blocking, order
+ * of tasks and instruction set gives the same bits. */
+#ifndef CXI_CPU_PRODUCT_H
+#define CXI_CPU_PRODUCT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* c (rows, columns) of sums over k. a (rows, k) is read at
+ * a[i a_row + p a_k], or, packed, in panels of `mr` rows; b (k, columns) in
+ * rows at b[p b_k + j], or, packed, in panels of `nr` columns. */
+typedef struct cxi_tile {
+  int64_t rows, columns, k;
+  const void *a, *b;
+  int64_t a_row, a_k;
+  int64_t a_panel;            /* elements from panel to panel; 0: not packed */
+  int64_t b_k;
+  int64_t b_panel;
+  void *c;
+  int64_t c_row, c_column;
+  bool first;                 /* the sums start here; else from c */
+  const void *addend;         /* the sums end here: added; laid out as c */
+} cxi_tile;
+
+typedef struct cxi_product_kernels {
+  int64_t mr, nr, lanes;      /* of a panel, a vector; 0: no kernels */
+  void (*multiply)(const cxi_tile *tile);
+  /* (k, count) at from[p step_k + i step] as a panel of `width`: k rows of
+   * width elements, the last width - count of them 0. */
+  void (*pack)(int64_t k, int64_t count, int64_t width, const void *from,
+               int64_t step_k, int64_t step, void *to);
+} cxi_product_kernels;
+
+#endif

@@ -1,0 +1,119 @@
+/* cpu_test.c - the CPU executor against the reference, bit for bit. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/alloc.h"
+#include "support/execute.h"
+
+static void check(const char *text, double lo, double hi, uint64_t seed,
+                  double tolerance) {
+  execution x;
+  const char *failure = execution_open(&x, text, lo, hi, seed);
+  if (failure) fail_msg("%s", failure);
+  for (int threads = 1; threads <= 2; threads++) {
+    failure = execution_compare(&x, threads, tolerance);
+    if (failure) fail_msg("%d threads: %s", threads, failure);
+  }
+  execution_close(&x);
+}
+
+/* Every example of every row. */
+static void test_rows(void **state) {
+  (void)state;
+  int n = 0;
+  for (int prim = CXI_PRIM_NONE + 1; prim < CXI_N_PRIMS; prim++) {
+    const cxi_row *row = cxi_row_of((cxi_prim)prim);
+    if (!row || !row->examples || row->form == CXI_FORM_NEVER) continue;
+    for (const char *const *e = row->examples; *e; e++, n++)
+      check(*e, row->lo, row->hi, (uint64_t)n, 0);
+  }
+  assert_true(n > 100);
+}
+
+static const char *const programs[] = {
+  /* softmax: a row kept in L1 */
+  "program @f(%0: f32[7,50]) { %1: f32[7] = reduce_max[axes=(1)] %0"
+  " %2: f32[7,50] = broadcast_in_dim[shape=(7,50), map=(0)] %1"
+  " %3: f32[7,50] = sub %0, %2 %4: f32[7,50] = exp %3"
+  " %5: f32[7] = reduce_sum[axes=(1)] %4"
+  " %6: f32[7,50] = broadcast_in_dim[shape=(7,50), map=(0)] %5"
+  " %7: f32[7,50] = div %4, %6 return %7 }",
+  /* layer norm with a row and a column repeated, in bf16 */
+  "program @f(%0: bf16[9,130], %1: bf16[130], %2: bf16[130]) {"
+  " %3: f32[9,130] = convert[type=f32] %0"
+  " %4: f32[9] = reduce_sum[axes=(1)] %3 %5: f32[9] = div %4, 130.0:f32"
+  " %6: f32[9,130] = broadcast_in_dim[shape=(9,130), map=(0)] %5"
+  " %7: f32[9,130] = sub %3, %6 %8: f32[9,130] = square %7"
+  " %9: f32[9] = reduce_sum[axes=(1)] %8 %10: f32[9] = div %9, 130.0:f32"
+  " %11: f32[9] = add %10, 1e-05:f32 %12: f32[9] = rsqrt %11"
+  " %13: f32[9,130] = broadcast_in_dim[shape=(9,130), map=(0)] %12"
+  " %14: f32[9,130] = mul %7, %13 %15: bf16[9,130] = convert[type=bf16] %14"
+  " %16: bf16[9,130] = broadcast_in_dim[shape=(9,130), map=(1)] %1"
+  " %17: bf16[9,130] = mul %15, %16"
+  " %18: bf16[9,130] = broadcast_in_dim[shape=(9,130), map=(1)] %2"
+  " %19: bf16[9,130] = add %17, %18 return %19, %12 }",
+  /* long rows, cut into parts; a row repeated down the columns */
+  "program @f(%0: f32[3,5000], %1: f32[5000], %2: f32[3]) {"
+  " %3: f32[3,5000] = broadcast_in_dim[shape=(3,5000), map=(1)] %1"
+  " %4: f32[3,5000] = broadcast_in_dim[shape=(3,5000), map=(0)] %2"
+  " %5: f32[3,5000] = add %0, %3 %6: f32[3,5000] = mul %5, %4"
+  " %7: f32[3,5000] = tanh %6 return %7, %5 }",
+  /* transposed, reversed and sliced operands */
+  "program @f(%0: f32[40,30], %1: f32[30,40]) {"
+  " %2: f32[30,40] = transpose[permutation=(1,0)] %0"
+  " %3: f32[30,40] = rev[axes=(1)] %1 %4: f32[30,40] = sub %2, %3"
+  " %5: f32[10,20] = slice[start=(3,1), limit=(23,40), strides=(2,2)] %4"
+  " %6: f32[200] = reshape[shape=(200)] %5 %7: f32[200] = neg %6"
+  " return %7, %4, %3 }",
+  /* outputs that are inputs, literals, views, or equal */
+  "program @f(%0: f32[4,3]) { %1: f32[4,3] = exp %0"
+  " %2: f32[3,4] = transpose[permutation=(1,0)] %1"
+  " %3: f32[2,3] = slice[start=(1,0), limit=(3,3), strides=(1,1)] %1"
+  " %4: f32[5] = broadcast_in_dim[shape=(5), map=()] 2.5:f32"
+  " return %0, %0, %1, %1, %2, %3, %4, 7:i32 }",
+  /* several results of one pass, chains that end in outputs */
+  "program @f(%0: f32[3000], %1: f32[3000]) { %2: f32[3000] = mul %0, %1"
+  " %3: f32[3000] = add %2, %0 %4: bool[3000] = gt %3, %1"
+  " %5: f32[3000] = select %4, %2, %3 %6: i32[3000] = convert[type=i32] %5"
+  " %7: f32[] = reduce_sum[axes=(0)] %5 return %3, %5, %6, %7, %4 }",
+  /* f16 rounds after each equation */
+  "program @f(%0: f16[777], %1: f16[777]) { %2: f16[777] = mul %0, %1"
+  " %3: f16[777] = add %2, %1 %4: f16[777] = exp %3 %5: f16[777] = sub %4, %0"
+  " %6: i16[777] = bitcast[type=i16] %5 return %5, %6 }",
+  /* a loop with carries in place, swapped and handed through; xs and ys */
+  "program @body(%0: f32[4], %1: f32[4], %2: f32[4], %3: f32[4], %4: f32[4]) {"
+  " %5: f32[4] = mul %1, %0 %6: f32[4] = add %5, %4"
+  " return %6, %3, %2, %1, %6, %4 }"
+  "program @main(%0: f32[4], %1: f32[4], %2: f32[4], %3: f32[4], %4: f32[5,4])"
+  " { %5: f32[4], %6: f32[4], %7: f32[4], %8: f32[5,4], %9: f32[5,4],"
+  " %10: f32[5,4] = scan[body=@body, length=5, reverse=true, unroll=1,"
+  " n_consts=1, n_carry=3] %0, %1, %2, %3, %4"
+  " return %5, %6, %7, %8, %9, %10 }",
+  /* while: the carry is counted up and an array grows */
+  "program @cond(%0: i32[], %1: f32[6]) { %2: bool[] = lt %0, 7:i32 return %2 }"
+  "program @body(%0: f32[6], %1: i32[], %2: f32[6]) { %3: i32[] = add %1, 1:i32"
+  " %4: f32[6] = mul %2, %0 return %3, %4 }"
+  "program @main(%0: i32[], %1: f32[6], %2: f32[6]) { %3: i32[], %4: f32[6] ="
+  " while[cond=@cond, body=@body, n_cond_consts=0, n_body_consts=1]"
+  " %1, %0, %2 return %3, %4 }",
+  NULL
+};
+
+static void test_programs(void **state) {
+  (void)state;
+  for (int i = 0; programs[i]; i++) check(programs[i], 0, 0, (uint64_t)i, 0);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+    cmocka_unit_test(test_rows),
+    cmocka_unit_test(test_programs),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

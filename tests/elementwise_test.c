@@ -378,8 +378,8 @@ static void test_errors(void **state) {
                 "an integer has no power -2, got i32[3]");
   check_refused("%0: f32[3], %1: f32[3]", "%9: f32[3] = select %0, %1, %1",
                 "chooses by bool or i32, got f32");
-  check_refused("%0: bool[3], %1: f32[3]", "%9: f32[3] = select %0, %1",
-                "by bool has 2 cases, got 1");
+  check_refused("%0: bool[3], %1: f32[3]", "%9: f32[3] = select %0, %1, %1, %1",
+                "by bool has at most 2 cases, got 3");
   check_refused("%0: i32[3], %1: f32[3]", "%9: i32[3] = pow %0, %1",
                 "needs a floating dtype, got i32[3]");
   check_refused("%0: f64[3], %1: f32[3]", "%9: f64[3] = pow %0, %1",

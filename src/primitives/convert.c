@@ -76,12 +76,13 @@ const cxi_row cxi_row_convert = {
  * takes the last axis away. */
 static bool infer_bitcast(cxi_infer *c) {
   const cxi_bitcast_params *p = c->params;
-  if (!cxi_infer_count(c, 1) || !cxi_infer_kind(c, 0, CXI_ACCEPT_NUMBER) ||
-      !infer_target(c, p->type))
-    return false;
+  if (!cxi_infer_count(c, 1) || !infer_target(c, p->type)) return false;
+  const cx_dtype is = cxi_type_dtype(c->in[0]);
+  if (is == p->type) return cxi_infer_result(c, c->in[0]);
+  if (!cxi_infer_kind(c, 0, CXI_ACCEPT_NUMBER)) return false;
   if (p->type == CX_BOOL)
     return cxi_infer_fail(c, CX_EDTYPE, "to bool is not possible");
-  const int64_t from = (int64_t)cxi_dtype_bytes(cxi_type_dtype(c->in[0]));
+  const int64_t from = (int64_t)cxi_dtype_bytes(is);
   const int64_t to = (int64_t)cxi_dtype_bytes(p->type);
   cx_dims shape = *cxi_type_shape(c->in[0]);
   if (from > to) {

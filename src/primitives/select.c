@@ -12,8 +12,8 @@ static bool infer_select(cxi_infer *c) {
   if (which != CX_BOOL && which != CX_I32)
     return cxi_infer_fail(c, CX_EDTYPE, "chooses by bool or i32, got %s",
                           cxi_dtype_name(which));
-  if (which == CX_BOOL && c->n_in != 3)
-    return cxi_infer_fail(c, CX_ESHAPE, "by bool has 2 cases, got %u",
+  if (which == CX_BOOL && c->n_in > 3)
+    return cxi_infer_fail(c, CX_ESHAPE, "by bool has at most 2 cases, got %u",
                           c->n_in - 1);
   return cxi_infer_one_dtype(c, 1, c->n_in - 1) && cxi_infer_shape(c, &shape) &&
          cxi_infer_result(c, cxi_type_with_shape(c->in[1], shape));
@@ -108,7 +108,7 @@ static bool evaluate_select(cxi_eval *eval, const cxi_view *in, cxi_view *out) {
   static const cxi_kernel by_bytes[] = {
     [1] = select_1, [2] = select_2, [4] = select_4, [8] = select_8
   };
-  if (in[0].type.type == CX_BOOL)
+  if (in[0].type.type == CX_BOOL && eval->n_in == 3)
     cxi_kernel_run(by_bytes[cxi_dtype_bytes(out->type.type)], NULL, 3, in, out);
   else
     select_any(eval->n_in, in, out);
@@ -123,6 +123,8 @@ static const char *const examples_select[] = {
   "%3: f64[3] = select %0, %1, %2 return %3 }",
   "program @f(%0: i32[4], %1: f32[4], %2: f32[], %3: f32[4]) { "
   "%4: f32[4] = select %0, %1, %2, %3 return %4 }",
+  "program @f(%0: bool[2], %1: f32[2]) { "
+  "%2: f32[2] = select %0, %1 return %2 }",
   "program @f(%0: bool[2], %1: i8[2], %2: i8[2]) { "
   "%3: i8[2] = select %0, %1, %2 return %3 }",
   "program @f(%0: bool[2], %1: key[2], %2: key[]) { "
@@ -148,7 +150,7 @@ const cxi_row cxi_row_select = {
 
 /* -- clamp: min(max(x, lo), hi) ---------------------------------------------- */
 static bool infer_clamp(cxi_infer *c) {
-  return cxi_infer_elementwise(c, 3, CXI_ACCEPT_NUMBER, 0);
+  return cxi_infer_elementwise(c, 3, CXI_ACCEPT_ORDERED, 0);
 }
 
 /* The tangent of operand i, or 0 where the result does not follow it: x passes

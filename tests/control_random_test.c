@@ -12,7 +12,8 @@
 #include "ops/lax.h"
 #include "support/programs.h"
 
-/* Values are of three types. */
+/* Values are of three types; the floating ones stay in [-1, 1], so that
+ * differences are good. */
 enum { SCALAR, VECTOR, INTEGER, N_KINDS };
 static cxi_type type_of(int kind) {
   return kind == SCALAR   ? cxi_type_scalar(CX_F64)
@@ -84,7 +85,7 @@ static void put_other(pool *p, random_state *r) {
   const cx starts[1] = { i };
   switch (draw(r, 5)) {
   case 0:
-    put(p, SCALAR, cxi_reduce_sum(v, cxi_dims_range(0, 1)));
+    put(p, SCALAR, cxi_scale(cxi_reduce_sum(v, cxi_dims_range(0, 1)), 0.5));
     break;
   case 1:
     put(p, SCALAR,
@@ -139,7 +140,8 @@ static void put_scan(pool *p, random_state *r, int depth) {
   put_results(p, carry, out, res);
   for (uint32_t i = carry; i < carry + ys; i++) {
     if (out[i] != INTEGER)
-      put(p, out[i], cxi_reduce_sum(res[i], cxi_dims_range(0, 1)));
+      put(p, out[i],
+          cxi_scale(cxi_reduce_sum(res[i], cxi_dims_range(0, 1)), 0.25));
     else if (length)
       put(p, INTEGER,
           cxi_squeeze(cxi_slice_axis(res[i], 0, 0, 1), cxi_dims_range(0, 1)));

@@ -281,6 +281,84 @@ static void test_branch_not_taken(void **state) {
   cxi_program_release(grad);
 }
 
+/* Halves x until it is below 1, which ends for finite x > 0 alone: infinite and
+ * negative ones are kept from the loop by the branch or the loop around it,
+ * also where other lanes are in it. */
+static void test_loops_that_end(void **state) {
+  (void)state;
+  static const char *const texts[2] = {
+    "program @other(%0: f64[], %1: f64[]) {\n"
+    "  %2: bool[] = ne %0, 1.0:f64\n"
+    "  return %2\n"
+    "}\n"
+    "program @halve(%0: f64[], %1: f64[]) {\n"
+    "  %2: f64[] = mul %0, 0.5:f64\n"
+    "  %3: f64[] = add %1, 1.0:f64\n"
+    "  return %2, %3\n"
+    "}\n"
+    "program @loop(%0: f64[]) {\n"
+    "  %1: f64[], %2: f64[] = while[cond=@other, body=@halve,"
+    " n_cond_consts=0, n_body_consts=0] %0, 0.0:f64\n"
+    "  return %2\n"
+    "}\n"
+    "program @same(%0: f64[]) {\n"
+    "  return %0\n"
+    "}\n"
+    "program @main(%0: f64[]) {\n"
+    "  %1: bool[] = ge %0, 1.0:f64\n"
+    "  %2: i32[] = convert[type=i32] %1\n"
+    "  %3: f64[] = cond[branches=(@same,@loop)] %2, %0\n"
+    "  return %3\n"
+    "}\n",
+    "program @other(%0: f64[], %1: f64[]) {\n"
+    "  %2: bool[] = ne %0, 1.0:f64\n"
+    "  return %2\n"
+    "}\n"
+    "program @halve(%0: f64[], %1: f64[]) {\n"
+    "  %2: f64[] = mul %0, 0.5:f64\n"
+    "  %3: f64[] = add %1, 1.0:f64\n"
+    "  return %2, %3\n"
+    "}\n"
+    "program @large(%0: f64[]) {\n"
+    "  %1: bool[] = ge %0, 1.0:f64\n"
+    "  return %1\n"
+    "}\n"
+    "program @log2(%0: f64[]) {\n"
+    "  %1: f64[], %2: f64[] = while[cond=@other, body=@halve,"
+    " n_cond_consts=0, n_body_consts=0] %0, 0.0:f64\n"
+    "  return %2\n"
+    "}\n"
+    "program @main(%0: f64[]) {\n"
+    "  %1: f64[] = while[cond=@large, body=@log2, n_cond_consts=0,"
+    " n_body_consts=0] %0\n"
+    "  return %1\n"
+    "}\n"
+  };
+  static const double x[2][4] = { { -3, 16, 0.75, 2 }, { -1, -2, 0, 0.5 } };
+  static const double want[2][2][4] = {
+    { { -3, 4, 0.75, 1 }, { -1, -2, 0, 0.5 } },
+    { { -3, 0, 0.75, 0 }, { -1, -2, 0, 0.5 } }
+  };
+  static const bool all[1] = { true };
+  for (int i = 0; i < 2; i++)
+    for (int k = 0; k < 2; k++) {
+      bool batched_out[1];
+      cxi_error error = { 0 };
+      const cxi_program *p = program_parse(texts[i]);
+      const cxi_program *q = cxi_batch(p, all, 4, NULL, batched_out, &error);
+      check_ok(q != NULL, &error, p);
+      cxi_program_retain(q);
+      arrays in = arrays_random(q, 1, 2);
+      memcpy(in.at[0].data, x[k], sizeof x[k]);
+      arrays out = program_run(q, &in);
+      assert_memory_equal(out.at[0].data, want[i][k], sizeof x[k]);
+      arrays_free(&in);
+      arrays_free(&out);
+      cxi_program_release(p);
+      cxi_program_release(q);
+    }
+}
+
 /* -- loops made of others ------------------------------------------------------------------ */
 
 /* x, n -> x after the loop, the steps: x = sin(x) * w while n > i. */
@@ -512,6 +590,7 @@ int main(void) {
     cmocka_unit_test(test_unrolled),
     cmocka_unit_test(test_finished_lanes),
     cmocka_unit_test(test_branch_not_taken),
+    cmocka_unit_test(test_loops_that_end),
     cmocka_unit_test(test_bounded_while),
     cmocka_unit_test(test_fori),
     cmocka_unit_test(test_bounded_lanes),

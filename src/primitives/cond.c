@@ -158,16 +158,47 @@ static bool batch_branches(const cxi_rule *r, const bool *batched, int64_t size,
   return true;
 }
 
-/* which, one item per lane, for a batched array like x. */
-static cx per_lane(cx which, cx x) {
-  return cxi_broadcast_in_dim(which, cxi_shape_at(x), cxi_dims_range(0, 1));
+/* A branch with a loop in it might not end on the operands of lanes that do
+ * not take it. They repeat those of a lane that does; if there is none, the
+ * branch does not run. */
+static void run_guarded(const cxi_program *body, cx taken, const bool *batched,
+                        cx *args, cx *out) {
+  bool ok = true;
+  const uint32_t n = body->n_in, m = body->n_out;
+  cxi_type *types = cxi_array(n, sizeof *types, &ok);
+  cx *in = cxi_array(n, sizeof *in, &ok);
+  cx *zeros = cxi_array(m, sizeof *zeros, &ok);
+  if (!ok) {
+    cxi_rule_no_memory(m, out);
+    return;
+  }
+  const cx lane = cxi_argmax(taken, 0, CX_I32);
+  for (uint32_t i = 0; i < n; i++)
+    if (batched[i])
+      args[i] = cxi_select(cxi_per_lane(taken, args[i]),
+                           cxi_repeat_lane(args[i], lane), args[i]);
+  for (uint32_t i = 0; i < n; i++) types[i] = cxi_type_at(args[i]);
+  cxi_builder b;
+  cxi_builder_open(&b);
+  for (uint32_t i = 0; i < n; i++) in[i] = cxi_builder_input(&b, types[i]);
+  for (uint32_t j = 0; j < m; j++)
+    zeros[j] = cxi_zeros(cxi_output_type(body, j));
+  const cxi_program *skip = cxi_body_finish(&b, body, n, in, m, zeros);
+  const cxi_program *const bodies[2] = { skip, body };
+  if (!skip) {
+    cxi_rule_stop(m, out);
+    return;
+  }
+  const cx any = cxi_reduce(CXI_PRIM_reduce_or, taken, cxi_dims_range(0, 1));
+  cxi_cond((cxi_programs){ 2, bodies }, cxi_convert(any, CX_I32), args, out);
 }
 
 /* Evaluates all branches and selects. A branch sees an operand that has
  * derivatives through select(taken, x, stop_gradient(x)): the cotangents of
  * lanes that do not take it are then exactly zero. */
-static void batch_by_lane(const cxi_rule *r, cx index, const cx *args,
-                          const cxi_program *const *bodies, cx *out) {
+static void batch_by_lane(const cxi_rule *r, cx index, const bool *batched,
+                          const cx *args, const cxi_program *const *bodies,
+                          cx *out) {
   const uint32_t n = r->n_in - 1, m = r->n_out, branches = n_branches(r);
   bool ok = true;
   cx *guarded = cxi_array(n, sizeof *guarded, &ok);
@@ -180,20 +211,28 @@ static void batch_by_lane(const cxi_rule *r, cx index, const cx *args,
   index = cxi_clamp(cxi_integer(CX_I32, 0), index,
                     cxi_integer(CX_I32, (int64_t)branches - 1));
   for (uint32_t k = 0; k < branches; k++) {
+    cx *res = results + (size_t)k * m;
     const cx taken =
         cxi_compare(CXI_PRIM_eq, index, cxi_integer(CX_I32, (int64_t)k));
     for (uint32_t i = 0; i < n; i++)
       guarded[i] = branches > 1 && cxi_type_is_float(r->in_types[i + 1])
-                       ? cxi_select(per_lane(taken, args[i]),
+                       ? cxi_select(cxi_per_lane(taken, args[i]),
                                     cxi_stop_gradient(args[i]), args[i])
                        : args[i];
-    cxi_replay(bodies[k], guarded, results + (size_t)k * m);
+    if (branches > 1 && cxi_may_not_end(bodies[k], &ok))
+      run_guarded(bodies[k], taken, batched, guarded, res);
+    else
+      cxi_replay(bodies[k], guarded, res);
+  }
+  if (!ok) {
+    cxi_rule_no_memory(m, out);
+    return;
   }
   for (uint32_t j = 0; j < m; j++) {
     for (uint32_t k = 0; k < branches; k++)
       cases[k] = results[(size_t)k * m + j];
     out[j] = branches > 1
-                 ? cxi_select_n(per_lane(index, cases[0]), branches, cases)
+                 ? cxi_select_n(cxi_per_lane(index, cases[0]), branches, cases)
                  : cases[0];
   }
 }
@@ -231,7 +270,7 @@ static void batch(const cxi_rule *r, const cx *in, const int *axis,
     return;
   }
   if (by_lane)
-    batch_by_lane(r, in[0], args, bodies, out);
+    batch_by_lane(r, in[0], batched, args, bodies, out);
   else
     cxi_cond((cxi_programs){ n_branches(r), bodies }, in[0], args, out);
   for (uint32_t j = 0; j < m; j++) out_axis[j] = batched_out[j] ? 0 : -1;

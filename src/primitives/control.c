@@ -103,6 +103,65 @@ void cxi_outputs_reached(const cxi_program *p, const bool *input, bool *output,
   for (uint32_t i = 0; i < p->n_out; i++) output[i] = reached[p->outputs[i]];
 }
 
+/* -- batches ---------------------------------------------------------------- */
+
+/* Programs to look into: each once, in a list in scratch memory. */
+typedef struct visit {
+  uint32_t n, cap;
+  const cxi_program **programs;
+  bool failed;
+} visit;
+
+static void visit_add(const cxi_program *p, void *user) {
+  visit *v = user;
+  for (uint32_t i = 0; i < v->n; i++)
+    if (v->programs[i] == p) return;
+  if (v->n == v->cap) {
+    bool ok = true;
+    const uint32_t cap = 2 * v->cap + 16;
+    const cxi_program **programs = cxi_array(cap, sizeof *programs, &ok);
+    if (!ok) {
+      v->failed = true;
+      return;
+    }
+    if (v->n) memcpy(programs, v->programs, v->n * sizeof *programs);
+    v->programs = programs;
+    v->cap = cap;
+  }
+  v->programs[v->n++] = p;
+}
+
+bool cxi_may_not_end(const cxi_program *p, bool *ok) {
+  visit v = { 0 };
+  visit_add(p, &v);
+  for (uint32_t i = 0; i < v.n; i++) {
+    const cxi_program *q = v.programs[i];
+    for (uint32_t k = 0; k < q->n_equations; k++) {
+      const cxi_equation *e = &q->equations[k];
+      if (e->prim == CXI_PRIM_while) return true;
+      cxi_params_each_program((cxi_prim)e->prim, e->params, visit_add, &v);
+    }
+  }
+  *ok = *ok && !v.failed;
+  return false;
+}
+
+cx cxi_repeat_lane(cx x, cx lane) {
+  const cx_dims shape = cxi_shape_at(x);
+  cx starts[CX_MAX_DIMS];
+  cx_dims sizes = shape;
+  for (int i = 1; i < shape.n; i++) starts[i] = cxi_integer(CX_I32, 0);
+  starts[0] = lane;
+  sizes.d[0] = 1;
+  const cx one = cxi_reshape(cxi_dynamic_slice(x, starts, sizes),
+                             cxi_dims_without(shape, 0));
+  return cxi_insert_axis(one, 0, shape.d[0]);
+}
+
+cx cxi_per_lane(cx mask, cx x) {
+  return cxi_broadcast_in_dim(mask, cxi_shape_at(x), cxi_dims_range(0, 1));
+}
+
 cx cxi_batched_at(cx x, int axis, int64_t size, int to) {
   return axis < 0 ? cxi_insert_axis(x, to, size) : cxi_move_axis(x, axis, to);
 }

@@ -53,6 +53,13 @@ void cxi_places(uint32_t n, const bool *left, uint32_t *place);
 void cxi_outputs_reached(const cxi_program *p, const bool *input, bool *output,
                          bool *ok);
 
+/* Whether p has a while anywhere: it may not end on operands that the program
+ * would never give it. */
+bool cxi_may_not_end(const cxi_program *p, bool *ok);
+/* A lane of x, batched at axis 0, repeated for all lanes. lane: i32[]. */
+cx cxi_repeat_lane(cx x, cx lane);
+/* mask, one bool or index per lane, for a batched array like x. */
+cx cxi_per_lane(cx mask, cx x);
 /* x with its batch axis at `to`; one is made by repetition if axis is -1. */
 cx cxi_batched_at(cx x, int axis, int64_t size, int to);
 

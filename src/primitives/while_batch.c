@@ -39,13 +39,6 @@ static bool find_batched(const cxi_rule *r, int64_t size, batching *b) {
   return true;
 }
 
-/* x where the lane is active, else `before`. */
-static cx keep_finished(cx active, cx before, cx x) {
-  const cx_dims shape = cxi_shape_at(x);
-  return cxi_select(cxi_broadcast_in_dim(active, shape, cxi_dims_range(0, 1)),
-                    before, x);
-}
-
 /* (consts, active, carry) -> any lane active */
 static const cxi_program *any_active(const cxi_program *like, uint32_t n_in,
                                      const cxi_type *types) {
@@ -60,6 +53,22 @@ static const cxi_program *any_active(const cxi_program *like, uint32_t n_in,
   for (uint32_t i = 0; i < n_in; i++) in[i] = cxi_builder_input(&b, types[i]);
   const cx any = cxi_reduce(CXI_PRIM_reduce_or, in[0], cxi_dims_range(0, 1));
   return cxi_body_finish(&b, like, n_in, in, 1, &any);
+}
+
+/* The body might not end on what a finished lane carries, if there is another
+ * loop in it: such lanes repeat what one that is active computes. */
+static void follow_active(const batching *b, const cxi_while_sizes *n,
+                          cx active, cx *args) {
+  bool ok = true;
+  if (!cxi_may_not_end(b->body, &ok)) {
+    if (!ok) cxi_rule_no_memory(0, NULL);
+    return;
+  }
+  const cx lane = cxi_argmax(active, 0, CX_I32);
+  for (uint32_t i = 0; i < n->body_in; i++)
+    if (b->body_in[i])
+      args[i] = cxi_select(cxi_per_lane(active, args[i]),
+                           cxi_repeat_lane(args[i], lane), args[i]);
 }
 
 /* (body consts, cond consts, active, carry) -> active, carry: a step of the
@@ -82,9 +91,11 @@ static const cxi_program *lane_step(const batching *b, const cxi_while_sizes *n,
   const cx active = in[at], *carry = in + at + 1;
   memcpy(args, in, n->body_consts * sizeof *args);
   memcpy(args + n->body_consts, carry, n->carry * sizeof *args);
+  follow_active(b, n, active, args);
   cxi_replay(b->body, args, out + 1);
   for (uint32_t i = 0; i < n->carry; i++)
-    out[1 + i] = keep_finished(active, carry[i], out[1 + i]);
+    out[1 + i] =
+        cxi_select(cxi_per_lane(active, carry[i]), carry[i], out[1 + i]);
   memcpy(args, in + n->body_consts, n->cond_consts * sizeof *args);
   memcpy(args + n->cond_consts, out + 1, n->carry * sizeof *args);
   cx more;

@@ -83,8 +83,9 @@ struct cxi_eval {
   const cxi_row *row;
   const void *params;
   uint32_t n_in, n_out;
-  /* Runs a sub-program. Inputs marked `give` are owned buffers that it may
-   * reuse or free; results are owned buffers, or inputs handed through. */
+  /* Runs a sub-program. Inputs marked `give` are owned buffers, each given
+   * once: the run reuses or frees them, also when it fails. Each result is an
+   * owned buffer of its own. */
   bool (*run)(cxi_eval *, const cxi_program *, const cxi_view *in,
               const bool *give, cxi_view *out);
   void (*release)(cxi_eval *, cxi_view *owned); /* frees an owned buffer */

@@ -74,7 +74,9 @@ static bool infer(cxi_infer *c) {
     const cxi_type inside = cxi_output_type(p->body, i);
     const cxi_type type = i < p->n_carry ? inside : stacked(inside, p->length);
     if (!type)
-      return cxi_infer_fail(c, CX_ESHAPE, "y %u cannot be stacked: too large",
+      return cxi_infer_fail(c, CX_ESHAPE,
+                            "y %u cannot be stacked: too many dimensions, or "
+                            "too large",
                             i - (uint32_t)p->n_carry);
     if (!cxi_infer_result(c, type)) return false;
   }

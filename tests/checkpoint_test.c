@@ -9,8 +9,9 @@
 #include "ops/lax.h"
 #include "support/derivatives.h"
 
-#define DOT "dot_general[lhs_contract=(1), rhs_contract=(0), lhs_batch=(), " \
-            "rhs_batch=(), type=f64]"
+#define DOT                                                        \
+  "dot_general[lhs_contract=(1), rhs_contract=(0), lhs_batch=(), " \
+  "rhs_batch=(), type=f64]"
 
 static const char remat[] =
     "program @inner(%0: f64[2,2], %1: f64[2,2]) {\n"
@@ -82,9 +83,9 @@ static void test_loops(void **state) {
 
 /* -- bits ---------------------------------------------------------------------------- */
 
-static const char *const policies[] = { "nothing",       "everything", "dots",
-                                        "dots_no_batch", "names",
-                                        "all_but_names" };
+static const char *const policies[] = { "nothing", "everything",
+                                        "dots",    "dots_no_batch",
+                                        "names",   "all_but_names" };
 enum { N_POLICIES = sizeof policies / sizeof *policies };
 
 /* A body with a call, products, a tag; @main applies it through `how`. */
@@ -190,9 +191,8 @@ static void test_policies(void **state) {
     const char *policy;
     uint32_t of_6, of_18;
   } cases[] = {
-    { "nothing", 0, 0 },        { "dots", 1, 1 },
-    { "dots_no_batch", 1, 0 },  { "names", 1, 0 },
-    { "everything", 5, 1 },     { "all_but_names", 4, 1 },
+    { "nothing", 0, 0 }, { "dots", 1, 1 },       { "dots_no_batch", 1, 0 },
+    { "names", 1, 0 },   { "everything", 5, 1 }, { "all_but_names", 4, 1 },
   };
   cxi_hold_enter();
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -278,14 +278,16 @@ static const cxi_program *pipeline(const cxi_program *p, cxi_error *error) {
   return q ? cxi_simplify(q, error) : NULL;
 }
 
-/* Whatever allocation fails, the result is the error, and nothing is left. */
+/* Whatever allocation fails, the result is the error, and nothing is left.
+ * Every one of the first, then more and more sparsely. */
 static void test_no_memory(void **state) {
   (void)state;
   const cxi_program *p = parse(remat_loop);
   cxi_error error = { 0 };
   size_t before = 0;
   bool done = false;
-  for (uint64_t n = UINT64_MAX; !done; n = n == UINT64_MAX ? 0 : n + 1) {
+  for (uint64_t n = UINT64_MAX; !done;
+       n = n == UINT64_MAX ? 0 : n + 1 + n / 200) {
     error = (cxi_error){ 0 };
     cxi_hold_enter();
     cxi_alloc_fail_after(n);
@@ -305,12 +307,9 @@ static void test_no_memory(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-    cmocka_unit_test(test_nested),
-    cmocka_unit_test(test_loops),
-    cmocka_unit_test(test_same_bits),
-    cmocka_unit_test(test_policies),
-    cmocka_unit_test(test_unknown_policy),
-    cmocka_unit_test(test_memory),
+    cmocka_unit_test(test_nested),         cmocka_unit_test(test_loops),
+    cmocka_unit_test(test_same_bits),      cmocka_unit_test(test_policies),
+    cmocka_unit_test(test_unknown_policy), cmocka_unit_test(test_memory),
     cmocka_unit_test(test_no_memory),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

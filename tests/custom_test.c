@@ -9,36 +9,36 @@
 #include "support/derivatives.h"
 
 /* sin(x) y, its reverse mode by hand. */
-#define FUNCTION                                     \
+#define FUNCTION                                      \
   "program @f(%0: f64[3], %1: f64[3], %2: i32[]) {\n" \
-  "  %3: f64[3] = sin %0\n"                          \
-  "  %4: f64[3] = mul %3, %1\n"                      \
-  "  return %4, %2\n"                                \
+  "  %3: f64[3] = sin %0\n"                           \
+  "  %4: f64[3] = mul %3, %1\n"                       \
+  "  return %4, %2\n"                                 \
   "}\n"
-#define RULES                                                      \
-  "program @fwd(%0: f64[3], %1: f64[3], %2: i32[]) {\n"            \
-  "  %3: f64[3] = sin %0\n"                                        \
-  "  %4: f64[3] = mul %3, %1\n"                                    \
-  "  %5: f64[3] = cos %0\n"                                        \
-  "  return %4, %2, %5, %3, %1\n"                                  \
-  "}\n"                                                            \
+#define RULES                                                        \
+  "program @fwd(%0: f64[3], %1: f64[3], %2: i32[]) {\n"              \
+  "  %3: f64[3] = sin %0\n"                                          \
+  "  %4: f64[3] = mul %3, %1\n"                                      \
+  "  %5: f64[3] = cos %0\n"                                          \
+  "  return %4, %2, %5, %3, %1\n"                                    \
+  "}\n"                                                              \
   "program @bwd(%0: f64[3], %1: f64[3], %2: f64[3], %3: f64[3]) {\n" \
-  "  %4: f64[3] = mul %3, %2\n"                                    \
-  "  %5: f64[3] = mul %4, %0\n"                                    \
-  "  %6: f64[3] = mul %3, %1\n"                                    \
-  "  return %5, %6\n"                                              \
+  "  %4: f64[3] = mul %3, %2\n"                                      \
+  "  %5: f64[3] = mul %4, %0\n"                                      \
+  "  %6: f64[3] = mul %3, %1\n"                                      \
+  "  return %5, %6\n"                                                \
   "}\n"
-#define FORWARD                                                        \
-  "program @rule(%0: f64[3], %1: f64[3], %2: i32[], %3: f64[3], "      \
-  "%4: f64[3]) {\n"                                                    \
-  "  %5: f64[3] = sin %0\n"                                            \
-  "  %6: f64[3] = mul %5, %1\n"                                        \
-  "  %7: f64[3] = cos %0\n"                                            \
-  "  %8: f64[3] = mul %7, %1\n"                                        \
-  "  %9: f64[3] = mul %8, %3\n"                                        \
-  "  %10: f64[3] = mul %5, %4\n"                                       \
-  "  %11: f64[3] = add %9, %10\n"                                      \
-  "  return %6, %2, %11\n"                                             \
+#define FORWARD                                                   \
+  "program @rule(%0: f64[3], %1: f64[3], %2: i32[], %3: f64[3], " \
+  "%4: f64[3]) {\n"                                               \
+  "  %5: f64[3] = sin %0\n"                                       \
+  "  %6: f64[3] = mul %5, %1\n"                                   \
+  "  %7: f64[3] = cos %0\n"                                       \
+  "  %8: f64[3] = mul %7, %1\n"                                   \
+  "  %9: f64[3] = mul %8, %3\n"                                   \
+  "  %10: f64[3] = mul %5, %4\n"                                  \
+  "  %11: f64[3] = add %9, %10\n"                                 \
+  "  return %6, %2, %11\n"                                        \
   "}\n"
 #define VJP "custom_vjp[body=@f, fwd=@fwd, bwd=@bwd]"
 #define JVP "custom_jvp[body=@f, rule=@rule]"
@@ -48,51 +48,51 @@
   "composite[name=\"sin_mul\", body=@f, fwd=none, bwd=none, number=0.0]"
 
 /* What surrounds the call; APPLY stands for it. */
-#define IN_PLACE(apply)                                       \
-  "program @main(%0: f64[3], %1: f64[3], %2: i32[]) {\n"      \
-  "  %3: f64[3], %4: i32[] = " apply " %0, %1, %2\n"          \
-  "  %5: f64[3] = tanh %3\n"                                  \
-  "  %6: f64[3], %7: i32[] = " apply " %5, %1, %4\n"          \
-  "  return %6, %3\n"                                         \
+#define IN_PLACE(apply)                                  \
+  "program @main(%0: f64[3], %1: f64[3], %2: i32[]) {\n" \
+  "  %3: f64[3], %4: i32[] = " apply " %0, %1, %2\n"     \
+  "  %5: f64[3] = tanh %3\n"                             \
+  "  %6: f64[3], %7: i32[] = " apply " %5, %1, %4\n"     \
+  "  return %6, %3\n"                                    \
   "}\n"
-#define IN_CALL(how, apply)                                   \
-  "program @g(%0: f64[3], %1: f64[3], %2: i32[]) {\n"         \
-  "  %3: f64[3] = exp %0\n"                                   \
-  "  %4: f64[3], %5: i32[] = " apply " %3, %1, %2\n"          \
-  "  %6: f64[3] = mul %4, %3\n"                               \
-  "  return %6\n"                                             \
-  "}\n"                                                       \
-  "program @main(%0: f64[3], %1: f64[3], %2: i32[]) {\n"      \
-  "  %3: f64[3] = " how " %0, %1, %2\n"                       \
-  "  %4: f64[3] = " how " %3, %1, %2\n"                       \
-  "  return %4\n"                                             \
+#define IN_CALL(how, apply)                              \
+  "program @g(%0: f64[3], %1: f64[3], %2: i32[]) {\n"    \
+  "  %3: f64[3] = exp %0\n"                              \
+  "  %4: f64[3], %5: i32[] = " apply " %3, %1, %2\n"     \
+  "  %6: f64[3] = mul %4, %3\n"                          \
+  "  return %6\n"                                        \
+  "}\n"                                                  \
+  "program @main(%0: f64[3], %1: f64[3], %2: i32[]) {\n" \
+  "  %3: f64[3] = " how " %0, %1, %2\n"                  \
+  "  %4: f64[3] = " how " %3, %1, %2\n"                  \
+  "  return %4\n"                                        \
   "}\n"
 #define REMAT \
   "checkpoint[body=@g, policy=\"nothing\", names=(), differentiated=false]"
-#define IN_LOOP(apply)                                                     \
-  "program @step(%0: f64[3], %1: i32[], %2: f64[3], %3: f64[3]) {\n"       \
-  "  %4: f64[3], %5: i32[] = " apply " %2, %0, %1\n"                       \
-  "  %6: f64[3] = add %4, %3\n"                                            \
-  "  return %6, %4\n"                                                      \
-  "}\n"                                                                    \
-  "program @main(%0: f64[3], %1: i32[], %2: f64[3], %3: f64[4,3]) {\n"     \
-  "  %4: f64[3], %5: f64[4,3] = scan[body=@step, length=4, "               \
-  "reverse=false, unroll=1, n_consts=2, n_carry=1] %0, %1, %2, %3\n"       \
-  "  return %4, %5\n"                                                      \
+#define IN_LOOP(apply)                                                 \
+  "program @step(%0: f64[3], %1: i32[], %2: f64[3], %3: f64[3]) {\n"   \
+  "  %4: f64[3], %5: i32[] = " apply " %2, %0, %1\n"                   \
+  "  %6: f64[3] = add %4, %3\n"                                        \
+  "  return %6, %4\n"                                                  \
+  "}\n"                                                                \
+  "program @main(%0: f64[3], %1: i32[], %2: f64[3], %3: f64[4,3]) {\n" \
+  "  %4: f64[3], %5: f64[4,3] = scan[body=@step, length=4, "           \
+  "reverse=false, unroll=1, n_consts=2, n_carry=1] %0, %1, %2, %3\n"   \
+  "  return %4, %5\n"                                                  \
   "}\n"
-#define IN_BRANCH(apply)                                             \
-  "program @a(%0: f64[3], %1: f64[3], %2: i32[]) {\n"                \
-  "  %3: f64[3], %4: i32[] = " apply " %0, %1, %2\n"                 \
-  "  return %3\n"                                                    \
-  "}\n"                                                              \
-  "program @b(%0: f64[3], %1: f64[3], %2: i32[]) {\n"                \
-  "  %3: f64[3] = mul %1, 2.0:f64\n"                                 \
-  "  return %3\n"                                                    \
-  "}\n"                                                              \
-  "program @main(%0: f64[3], %1: f64[3], %2: i32[]) {\n"             \
-  "  %3: i32[] = clamp 0:i32, %2, 1:i32\n"                           \
-  "  %4: f64[3] = cond[branches=(@a,@b)] %3, %0, %1, %2\n"           \
-  "  return %4\n"                                                    \
+#define IN_BRANCH(apply)                                   \
+  "program @a(%0: f64[3], %1: f64[3], %2: i32[]) {\n"      \
+  "  %3: f64[3], %4: i32[] = " apply " %0, %1, %2\n"       \
+  "  return %3\n"                                          \
+  "}\n"                                                    \
+  "program @b(%0: f64[3], %1: f64[3], %2: i32[]) {\n"      \
+  "  %3: f64[3] = mul %1, 2.0:f64\n"                       \
+  "  return %3\n"                                          \
+  "}\n"                                                    \
+  "program @main(%0: f64[3], %1: f64[3], %2: i32[]) {\n"   \
+  "  %3: i32[] = clamp 0:i32, %2, 1:i32\n"                 \
+  "  %4: f64[3] = cond[branches=(@a,@b)] %3, %0, %1, %2\n" \
+  "  return %4\n"                                          \
   "}\n"
 
 /* Derivatives; batches of the program, of its gradient, and the gradients of
@@ -111,6 +111,19 @@ static void check(const char *text, int order, bool forward) {
     assert_non_null(q);
     check_derivatives(q, order, forward);
   }
+  cxi_program_release(p);
+  cxi_hold_leave();
+}
+
+/* The reverse mode is a program like any other: it has both modes. */
+static void test_second_order(void **state) {
+  (void)state;
+  cxi_hold_enter();
+  const cxi_program *p = parse(FUNCTION RULES IN_PLACE(VJP));
+  check_derivatives(vjp_of(p), 2, true);
+  cxi_program_release(p);
+  p = parse(FUNCTION RULES IN_LOOP(VJP));
+  check_derivatives(vjp_of(p), 1, true);
   cxi_program_release(p);
   cxi_hold_leave();
 }
@@ -146,30 +159,30 @@ static void test_composite(void **state) {
 }
 
 /* fwd with a factor that the body lacks: shows which of the two ran. */
-#define MARKED                                            \
-  "program @f(%0: f64[3]) {\n"                            \
-  "  %1: f64[3] = mul %0, %0\n"                           \
-  "  return %1\n"                                         \
-  "}\n"                                                   \
-  "program @fwd(%0: f64[3]) {\n"                          \
-  "  %1: f64[3] = mul %0, %0\n"                           \
-  "  return %1, %0\n"                                     \
-  "}\n"                                                   \
-  "program @bwd(%0: f64[3], %1: f64[3]) {\n"              \
-  "  %2: f64[3] = mul %1, 7.0:f64\n"                      \
-  "  return %2\n"                                         \
+#define MARKED                               \
+  "program @f(%0: f64[3]) {\n"               \
+  "  %1: f64[3] = mul %0, %0\n"              \
+  "  return %1\n"                            \
+  "}\n"                                      \
+  "program @fwd(%0: f64[3]) {\n"             \
+  "  %1: f64[3] = mul %0, %0\n"              \
+  "  return %1, %0\n"                        \
+  "}\n"                                      \
+  "program @bwd(%0: f64[3], %1: f64[3]) {\n" \
+  "  %2: f64[3] = mul %1, 7.0:f64\n"         \
+  "  return %2\n"                            \
   "}\n"
 
 /* Reverse mode takes the composite's bwd, forward mode its body. */
 static void test_composite_modes(void **state) {
   (void)state;
   cxi_hold_enter();
-  const cxi_program *p = parse(MARKED
-      "program @main(%0: f64[3]) {\n"
-      "  %1: f64[3] = composite[name=\"square\", body=@f, fwd=@fwd, "
-      "bwd=@bwd, number=0.0] %0\n"
-      "  return %1\n"
-      "}\n");
+  const cxi_program *p = parse(
+      MARKED "program @main(%0: f64[3]) {\n"
+             "  %1: f64[3] = composite[name=\"square\", body=@f, fwd=@fwd, "
+             "bwd=@bwd, number=0.0] %0\n"
+             "  return %1\n"
+             "}\n");
   bool nonzero[1];
   const cxi_program *back = vjp_of(p), *forth = jvp_of(p, nonzero);
   cxi_view *in = inputs_of(back, 1);
@@ -238,16 +251,20 @@ static void test_forward_error(void **state) {
 static void test_wrong_rules(void **state) {
   (void)state;
   static const char *const texts[] = {
-    FUNCTION RULES "program @main(%0: f64[3], %1: f64[3], %2: i32[]) {\n"
+    FUNCTION RULES
+    "program @main(%0: f64[3], %1: f64[3], %2: i32[]) {\n"
     "  %3: f64[3], %4: i32[] = custom_vjp[body=@f, fwd=@f, bwd=@bwd] %0, %1, "
     "%2\n  return %3\n}\n",
-    FUNCTION RULES "program @main(%0: f64[3], %1: f64[3], %2: i32[]) {\n"
+    FUNCTION RULES
+    "program @main(%0: f64[3], %1: f64[3], %2: i32[]) {\n"
     "  %3: f64[3], %4: i32[] = custom_vjp[body=@f, fwd=@fwd, bwd=none] %0, "
     "%1, %2\n  return %3\n}\n",
-    FUNCTION RULES "program @main(%0: f64[3], %1: f64[3], %2: i32[]) {\n"
+    FUNCTION RULES
+    "program @main(%0: f64[3], %1: f64[3], %2: i32[]) {\n"
     "  %3: f64[3], %4: i32[] = custom_jvp[body=@f, rule=@f] %0, %1, %2\n"
     "  return %3\n}\n",
-    FUNCTION RULES "program @main(%0: f64[3], %1: f64[3], %2: i32[]) {\n"
+    FUNCTION RULES
+    "program @main(%0: f64[3], %1: f64[3], %2: i32[]) {\n"
     "  %3: f64[3] = custom_lin[bwd=@bwd, n_residuals=2, name=\"f\"] %0, %1, "
     "%0, %1\n  return %3\n}\n",
   };
@@ -259,6 +276,7 @@ static void test_wrong_rules(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
+    cmocka_unit_test(test_second_order),
     cmocka_unit_test(test_custom_vjp),
     cmocka_unit_test(test_custom_vjp_control),
     cmocka_unit_test(test_custom_jvp),

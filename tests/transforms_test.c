@@ -5,83 +5,11 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <cmocka.h>
+#include <pthread.h>
 
 #include "ops/lax.h"
 #include "support/derivatives.h"
-
-#define DOT "dot_general[lhs_contract=(1), rhs_contract=(0), lhs_batch=(), " \
-            "rhs_batch=(), type=f64]"
-
-static const char plain[] =
-    "program @main(%0: f64[3,4], %1: f64[2,3], %2: f64[4], %3: i32[]) {\n"
-    "  %4: f64[2,4] = " DOT " %1, %0\n"
-    "  %5: f64[2,4] = sin %4\n"
-    "  %6: f64[2,4] = mul %5, %4\n"
-    "  %7: f64[2,4] = broadcast_in_dim[shape=(2,4), map=(1)] %2\n"
-    "  %8: f64[2,4] = add %6, %7\n"
-    "  %9: f64[4,2] = transpose[permutation=(1,0)] %8\n"
-    "  %10: f64[4] = reduce_sum[axes=(1)] %9\n"
-    "  %11: f64[4] = mul %10, %10\n"
-    "  %12: f64[] = reduce_sum[axes=(0)] %11\n"
-    "  %13: i32[] = add %3, 1:i32\n"
-    "  return %12, %13, %12, %2\n"
-    "}\n";
-
-/* A value that is an input, an output twice, an operand twice. */
-static const char forwarding[] =
-    "program @main(%0: f64[3], %1: f64[]) {\n"
-    "  %2: f64[3] = add %0, %0\n"
-    "  %3: f64[3] = mul %0, %1\n"
-    "  return %0, %2, %3, %0, 2.5:f64\n"
-    "}\n";
-
-static const char calls[] =
-    "program @inner(%0: f64[3], %1: f64[3]) {\n"
-    "  %2: f64[3] = tanh %0\n"
-    "  %3: f64[3] = mul %2, %1\n"
-    "  return %3, %1, %2\n"
-    "}\n"
-    "program @outer(%0: f64[3], %1: f64[3], %2: i32[]) {\n"
-    "  %3: f64[3], %4: f64[3], %5: f64[3] = jit[body=@inner] %0, %1\n"
-    "  %6: f64[3], %7: f64[3], %8: f64[3] = jit[body=@inner] %3, %4\n"
-    "  return %6, %8, %2, %0\n"
-    "}\n"
-    "program @main(%0: f64[3], %1: f64[3], %2: i32[]) {\n"
-    "  %3: f64[3], %4: f64[3], %5: i32[], %6: f64[3] = jit[body=@outer] "
-    "%0, %1, %2\n"
-    "  %7: f64[3] = mul %6, %3\n"
-    "  return %7, %4, %5\n"
-    "}\n";
-
-static const char loop[] =
-    "program @step(%0: f64[2,2], %1: f64[2], %2: f64[2]) {\n"
-    "  %3: f64[2] = " DOT " %0, %1\n"
-    "  %4: f64[2] = add %3, %2\n"
-    "  %5: f64[2] = tanh %4\n"
-    "  %6: f64[2] = mul %5, %2\n"
-    "  return %5, %6\n"
-    "}\n"
-    "program @main(%0: f64[2,2], %1: f64[2], %2: f64[4,2]) {\n"
-    "  %3: f64[2], %4: f64[4,2] = scan[body=@step, length=4, reverse=false, "
-    "unroll=1, n_consts=1, n_carry=1] %0, %1, %2\n"
-    "  return %3, %4\n"
-    "}\n";
-
-static const char branches[] =
-    "program @a(%0: f64[2], %1: f64[2]) {\n"
-    "  %2: f64[2] = sin %0\n"
-    "  %3: f64[2] = mul %2, %1\n"
-    "  return %3\n"
-    "}\n"
-    "program @b(%0: f64[2], %1: f64[2]) {\n"
-    "  %2: f64[2] = mul %1, 3.0:f64\n"
-    "  return %2\n"
-    "}\n"
-    "program @main(%0: f64[2], %1: f64[2], %2: i32[]) {\n"
-    "  %3: i32[] = clamp 0:i32, %2, 1:i32\n"
-    "  %4: f64[2] = cond[branches=(@a,@b)] %3, %0, %1\n"
-    "  return %4\n"
-    "}\n";
+#include "support/texts.h"
 
 static void check_text(const char *text, int order, bool forward) {
   cxi_hold_enter();
@@ -111,6 +39,60 @@ static void test_branches(void **state) {
   (void)state;
   check_text(branches, 2, true);
 }
+/* <u, H v> = <v, H u> for H of a scalar function: forward over reverse. */
+static void check_symmetric(const char *text) {
+  cxi_hold_enter();
+  const cxi_program *p = parse(text);
+  bool *wrt = float_inputs(p), ct[8] = { true }, *nonzero;
+  cxi_error error = { 0 };
+  const cxi_program *g = cxi_vjp(p, wrt, ct, &error);
+  assert_non_null(g);
+  bool *moved = calloc(g->n_in, 1);
+  memcpy(moved, wrt, p->n_in);
+  nonzero = calloc(g->n_out, 1);
+  const cxi_program *h = cxi_jvp(g, moved, NULL, false, nonzero, &error);
+  assert_non_null(h);
+  cxi_view *in = inputs_of(g, 1), *d[2] = { inputs_of(p, 2), inputs_of(p, 3) };
+  *(double *)in[p->n_in].data = 1;
+  double product[2] = { 0, 0 };
+  for (int k = 0; k < 2; k++) {
+    cxi_view *args = join(g->n_in, in, p->n_in, d[k]), *out = run(h, args);
+    uint32_t at = g->n_out;
+    for (uint32_t i = 0; i < p->n_out; i++) at += nonzero[i];
+    for (uint32_t i = 0, o = p->n_out; i < p->n_in; i++)
+      if (wrt[i] && nonzero[o++]) product[k] += dot(&out[at++], &d[1 - k][i]);
+    free_views(out, h->n_out);
+    free(args);
+  }
+  assert_near(product[0], product[1], 1e-12, p, "the Hessian both ways");
+  free_views(in, g->n_in);
+  free_views(d[0], p->n_in);
+  free_views(d[1], p->n_in);
+  free(wrt);
+  free(moved);
+  free(nonzero);
+  cxi_program_release(p);
+  cxi_hold_leave();
+}
+
+static void test_symmetric(void **state) {
+  (void)state;
+  check_symmetric(plain);
+  check_symmetric("program @f(%0: f64[2,2], %1: f64[2]) {\n"
+                  "  %2: f64[2] = " DOT " %0, %1\n"
+                  "  %3: f64[2] = tanh %2\n"
+                  "  return %3\n"
+                  "}\n"
+                  "program @main(%0: f64[2,2], %1: f64[2]) {\n"
+                  "  %2: f64[2] = jit[body=@f] %0, %1\n"
+                  "  %3: f64[2] = checkpoint[body=@f, policy=\"nothing\", "
+                  "names=(), differentiated=false] %0, %2\n"
+                  "  %4: f64[2] = mul %3, %1\n"
+                  "  %5: f64[] = reduce_sum[axes=(0)] %4\n"
+                  "  return %5\n"
+                  "}\n");
+}
+
 /* -- batches ---------------------------------------------------------------------- */
 
 static void check_batch_text(const char *text) {
@@ -151,17 +133,17 @@ static void test_batch_force(void **state) {
 static void test_partial_eval(void **state) {
   (void)state;
   cxi_hold_enter();
-  const cxi_program *p = parse(
-      "program @main(%0: f64[3], %1: f64[3]) {\n"
-      "  %2: f64[3] = broadcast_in_dim[shape=(3), map=()] 2.0:f64\n"
-      "  %3: f64[3] = sin %0\n"
-      "  %4: f64[3] = mul %3, %2\n"
-      "  %5: f64[3] = mul %1, %2\n"
-      "  %6: f64[3] = mul %5, %3\n"
-      "  %7: f64[3] = mul %6, %3\n"
-      "  %8: f64[3] = add %7, %0\n"
-      "  return %4, %8, %3\n"
-      "}\n");
+  const cxi_program *p =
+      parse("program @main(%0: f64[3], %1: f64[3]) {\n"
+            "  %2: f64[3] = broadcast_in_dim[shape=(3), map=()] 2.0:f64\n"
+            "  %3: f64[3] = sin %0\n"
+            "  %4: f64[3] = mul %3, %2\n"
+            "  %5: f64[3] = mul %1, %2\n"
+            "  %6: f64[3] = mul %5, %3\n"
+            "  %7: f64[3] = mul %6, %3\n"
+            "  %8: f64[3] = add %7, %0\n"
+            "  return %4, %8, %3\n"
+            "}\n");
   const bool unknown[2] = { false, true }, force[3] = { false, false, true };
   bool out[3];
   cxi_partial cut;
@@ -183,16 +165,15 @@ static void test_partial_eval(void **state) {
 static void test_forwarded_residuals(void **state) {
   (void)state;
   cxi_hold_enter();
-  const cxi_program *p = parse(
-      "program @f(%0: f64[3], %1: f64[3]) {\n"
-      "  %2: f64[3] = mul %0, %1\n"
-      "  %3: f64[3] = exp %2\n"
-      "  return %3\n"
-      "}\n"
-      "program @main(%0: f64[3], %1: f64[3]) {\n"
-      "  %2: f64[3] = jit[body=@f] %0, %1\n"
-      "  return %2\n"
-      "}\n");
+  const cxi_program *p = parse("program @f(%0: f64[3], %1: f64[3]) {\n"
+                               "  %2: f64[3] = mul %0, %1\n"
+                               "  %3: f64[3] = exp %2\n"
+                               "  return %3\n"
+                               "}\n"
+                               "program @main(%0: f64[3], %1: f64[3]) {\n"
+                               "  %2: f64[3] = jit[body=@f] %0, %1\n"
+                               "  return %2\n"
+                               "}\n");
   const bool nonzero[2] = { true, true };
   bool out[1];
   cxi_partial cut;
@@ -209,17 +190,15 @@ static void test_forwarded_residuals(void **state) {
 
 static char *layers_text(int n) {
   char *text = malloc(4096);
-  int at = sprintf(text,
-                   "program @layer(%%0: f64[2,2], %%1: f64[2,2]) {\n"
-                   "  %%2: f64[2,2] = " DOT " %%0, %%1\n"
-                   "  %%3: f64[2,2] = tanh %%2\n"
-                   "  return %%3\n"
-                   "}\n"
-                   "program @main(%%0: f64[2,2], %%1: f64[2,2]) {\n");
+  int at = sprintf(text, "program @layer(%%0: f64[2,2], %%1: f64[2,2]) {\n"
+                         "  %%2: f64[2,2] = " DOT " %%0, %%1\n"
+                         "  %%3: f64[2,2] = tanh %%2\n"
+                         "  return %%3\n"
+                         "}\n"
+                         "program @main(%%0: f64[2,2], %%1: f64[2,2]) {\n");
   for (int i = 0; i < n; i++)
-    at += sprintf(text + at,
-                  "  %%%d: f64[2,2] = jit[body=@layer] %%%d, %%1\n", i + 2,
-                  i ? i + 1 : 0);
+    at += sprintf(text + at, "  %%%d: f64[2,2] = jit[body=@layer] %%%d, %%1\n",
+                  i + 2, i ? i + 1 : 0);
   sprintf(text + at, "  return %%%d\n}\n", n + 1);
   return text;
 }
@@ -280,7 +259,8 @@ static void test_memo_limit(void **state) {
 static const cxi_program *unrolled(int64_t n) {
   cxi_builder b;
   cxi_builder_open(&b);
-  const cx x = cxi_builder_input(&b, cxi_type_make(CX_F64, (cx_dims){ 1, { n } }));
+  const cx x =
+      cxi_builder_input(&b, cxi_type_make(CX_F64, (cx_dims){ 1, { n } }));
   cx s = cxi_number(CX_F64, 0.5);
   for (int64_t i = 0; i < n; i++) {
     const cx_dims one = { 1, { 1 } };
@@ -316,77 +296,6 @@ static void test_linear_growth(void **state) {
   measure(400, &equations[1], &bytes[1]);
   assert_in_range(equations[1], 3 * equations[0], 5 * equations[0]);
   assert_in_range(bytes[1], 3 * bytes[0], 5 * bytes[0]);
-  cxi_hold_leave();
-}
-
-/* -- simplification ------------------------------------------------------------------------ */
-
-static void check_simplify(const cxi_program *p) {
-  cxi_error error = { 0 };
-  const cxi_program *q = cxi_simplify(p, &error);
-  if (!q) fail_msg("%s", error.text);
-  assert_true(q->n_equations <= p->n_equations);
-  cxi_view *in = inputs_of(p, 4), *want = run(p, in), *got = run(q, in);
-  for (uint32_t i = 0; i < p->n_out; i++)
-    assert_true(same_bits(&want[i], &got[i]));
-  free_views(in, p->n_in);
-  free_views(want, p->n_out);
-  free_views(got, p->n_out);
-}
-
-static void test_simplify_keeps_bits(void **state) {
-  (void)state;
-  static const char *const texts[] = { plain, forwarding, calls, loop,
-                                       branches };
-  cxi_hold_enter();
-  for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
-    const cxi_program *p = parse(texts[i]);
-    check_simplify(p);
-    check_simplify(vjp_of(p));
-    check_simplify(vjp_of(vjp_of(p)));
-    cxi_program_release(p);
-  }
-  cxi_hold_leave();
-}
-
-static void test_simplify_rules(void **state) {
-  (void)state;
-  cxi_hold_enter();
-  const cxi_program *p = parse(
-      "program @f(%0: f64[2,3], %1: f64[2,3], %2: f64[2,3]) {\n"
-      "  %3: f64[2,3] = exp %1\n"
-      "  %4: f64[2,3] = sin %0\n"
-      "  return %3, %4, %2\n"
-      "}\n"
-      "program @main(%0: f64[2,3], %1: f64[2,3], %2: bool[]) {\n"
-      "  %3: f64[2,3] = mul %0, 1.0:f64\n"
-      "  %4: f64[2,3] = add %3, -0.0:f64\n"
-      "  %5: f64[3,2] = transpose[permutation=(1,0)] %4\n"
-      "  %6: f64[2,3] = transpose[permutation=(1,0)] %5\n"
-      "  %7: f64[6] = reshape[shape=(6)] %6\n"
-      "  %8: f64[2,3] = reshape[shape=(2,3)] %7\n"
-      "  %9: f64[2,3] = neg %8\n"
-      "  %10: f64[2,3] = neg %9\n"
-      "  %11: f64[2,3] = select %2, %10, %10\n"
-      "  %12: f64[2,3] = sin %11\n"
-      "  %13: f64[2,3] = sin %0\n"
-      "  %14: f64[2,3] = sub %12, %13\n"
-      "  %15: f64[2,3] = add %14, 0.0:f64\n"
-      "  %16: f64[2,3], %17: f64[2,3], %18: f64[2,3] = jit[body=@f] %0, %1, %1\n"
-      "  return %15, %17\n"
-      "}\n");
-  check_simplify(p);
-  cxi_error error = { 0 };
-  const cxi_program *q = cxi_simplify(p, &error);
-  assert_int_equal(q->n_in, 3);
-  assert_int_equal(count_prim(q, CXI_PRIM_sin), 1);
-  assert_int_equal(count_prim(q, CXI_PRIM_add), 1); /* + 0.0 is not nothing */
-  assert_int_equal(q->n_equations, 4);
-  const cxi_equation *call = &q->equations[3];
-  assert_int_equal(call->prim, CXI_PRIM_jit);
-  assert_int_equal(call->n_in, 1);
-  assert_int_equal(call->n_out, 1);
-  cxi_program_release(p);
   cxi_hold_leave();
 }
 
@@ -431,6 +340,69 @@ static void test_errors(void **state) {
                CX_ENORULE, "while");
 }
 
+/* The error names the line inside the nested call. */
+static void test_error_site(void **state) {
+  (void)state;
+  cxi_hold_enter();
+  cxi_builder b;
+  cxi_error error = { 0 };
+  const cxi_type type = cxi_type_scalar(CX_F64);
+  const cxi_program *p = parse("program @f(%0: f64[]) {\n"
+                               "  %1: f64[] = sin %0\n"
+                               "  return %1\n"
+                               "}\n");
+  bool linear[1] = { true }, ct[1] = { true };
+  for (int i = 0; i < 2; i++) {
+    cxi_builder_open(&b);
+    cx x = cxi_builder_input(&b, type), y = { 0 };
+    const cxi_name before =
+        cxi_site_use(cxi_name_of(i ? "outer.c:7" : "inner.c:3"));
+    if (i)
+      cxi_call(p, &x, &y);
+    else
+      y = cxi_unary(CXI_PRIM_sin, x);
+    cxi_site_use(before);
+    const cxi_program *q = cxi_builder_finish(&b, 0, 1, &x, 1, &y, &error);
+    assert_non_null(q);
+    cxi_program_release(p);
+    p = q;
+  }
+  assert_null(cxi_transpose_program(p, linear, ct, NULL, &error));
+  assert_int_equal(error.code, CX_ENORULE);
+  assert_string_equal(cxi_name_text(cxi_transform_error_site()), "inner.c:3");
+  cxi_program_release(p);
+  cxi_hold_leave();
+}
+
+/* Threads that ask for the same get the same program. */
+static void *differentiate(void *p) {
+  cxi_hold_enter();
+  const cxi_program *q = vjp_of(vjp_of(p));
+  cxi_program_retain(q);
+  cxi_hold_leave();
+  cxi_scratch_free();
+  return (void *)(uintptr_t)q;
+}
+
+static void test_threads(void **state) {
+  (void)state;
+  const cxi_program *p = parse(calls), *first = NULL;
+  pthread_t thread[4];
+  cxi_memos_clear();
+  for (int i = 0; i < 4; i++)
+    assert_int_equal(
+        pthread_create(&thread[i], NULL, differentiate, (void *)(uintptr_t)p),
+        0);
+  for (int i = 0; i < 4; i++) {
+    void *q = NULL;
+    pthread_join(thread[i], &q);
+    if (i == 0) first = q;
+    assert_ptr_equal(q, first);
+    cxi_program_release(q);
+  }
+  cxi_program_release(p);
+}
+
 /* Calls nested deeper than the limit are refused, not run into the stack. */
 static void test_depth(void **state) {
   (void)state;
@@ -467,6 +439,7 @@ int main(void) {
     cmocka_unit_test(test_calls),
     cmocka_unit_test(test_loop),
     cmocka_unit_test(test_branches),
+    cmocka_unit_test(test_symmetric),
     cmocka_unit_test(test_batch),
     cmocka_unit_test(test_batch_force),
     cmocka_unit_test(test_partial_eval),
@@ -474,9 +447,9 @@ int main(void) {
     cmocka_unit_test(test_shared_layers),
     cmocka_unit_test(test_memo_limit),
     cmocka_unit_test(test_linear_growth),
-    cmocka_unit_test(test_simplify_keeps_bits),
-    cmocka_unit_test(test_simplify_rules),
     cmocka_unit_test(test_errors),
+    cmocka_unit_test(test_error_site),
+    cmocka_unit_test(test_threads),
     cmocka_unit_test(test_depth),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -11,8 +11,8 @@ void *cxi_call_array(size_t n, size_t size) {
   return items;
 }
 
-const cxi_program *cxi_call_finish(cxi_builder *b, cxi_name name,
-                                   uint32_t n_in, const cx *in, uint32_t n_out,
+const cxi_program *cxi_call_finish(cxi_builder *b, cxi_name name, uint32_t n_in,
+                                   const cx *in, uint32_t n_out,
                                    const cx *out) {
   cxi_error error = { 0 };
   const cxi_program *p =
@@ -45,14 +45,15 @@ bool cxi_call_infer(cxi_infer *c, const cxi_program *body) {
   return true;
 }
 
-static bool is_operand(const cxi_eval *c, const cxi_view *in, const void *data) {
+static bool is_operand(const cxi_eval *c, const cxi_view *in,
+                       const void *data) {
   for (uint32_t i = 0; i < c->n_in; i++)
     if (in[i].data == data) return true;
   return false;
 }
 
-bool cxi_call_evaluate(cxi_eval *c, const cxi_program *body,
-                       const cxi_view *in, cxi_view *out) {
+bool cxi_call_evaluate(cxi_eval *c, const cxi_program *body, const cxi_view *in,
+                       cxi_view *out) {
   const cxi_mark mark = cxi_scratch_mark();
   cxi_view *results = cxi_scratch((c->n_out + (size_t)1) * sizeof *results);
   bool *give = cxi_scratch(c->n_in + (size_t)1);
@@ -102,10 +103,10 @@ static bool forward(const cxi_program *p, uint32_t i, const cx *in, cx *out) {
     return true;
   }
   if (literal == p->n_values) return false;
-  *out = cxi_broadcast_scalar(
-      cxi_literal_bits(cxi_type_dtype(p->values[v].type),
-                       cxi_literal_bits_of(p, literal)),
-      *cxi_type_shape(p->values[v].type));
+  *out =
+      cxi_broadcast_scalar(cxi_literal_bits(cxi_type_dtype(p->values[v].type),
+                                            cxi_literal_bits_of(p, literal)),
+                           *cxi_type_shape(p->values[v].type));
   return true;
 }
 
@@ -128,17 +129,36 @@ static bool call_for(const cxi_transforms *t, const cxi_checkpoint_params *like,
   return true;
 }
 
+/* first[i]: the first output that is the same value as output i. */
+static bool find_equal(const cxi_program *p, uint32_t *first) {
+  const uint32_t few = 16;
+  uint32_t *place = NULL;
+  if (p->n_out > few) {
+    place = cxi_call_array(p->n_values, sizeof *place);
+    if (!place) return false;
+  }
+  for (uint32_t i = 0; i < p->n_out; i++) {
+    uint32_t j = 0;
+    if (place) {
+      uint32_t *known = &place[p->outputs[i]];
+      if (!*known) *known = i + 1;
+      j = *known - 1;
+    } else {
+      while (p->outputs[j] != p->outputs[i]) j++;
+    }
+    first[i] = j;
+  }
+  return true;
+}
+
 bool cxi_call_apply(const cxi_transforms *t, const cxi_checkpoint_params *like,
                     const cxi_program *body, const cx *in, cx *out) {
   bool *used = cxi_call_array(body->n_out, sizeof *used);
-  uint32_t *first = cxi_call_array(body->n_values, sizeof *first);
-  if (!used || !first) return false;
+  uint32_t *first = cxi_call_array(body->n_out, sizeof *first);
+  if (!used || !first || !find_equal(body, first)) return false;
   uint32_t n = 0;
   for (uint32_t i = 0; i < body->n_out; i++) {
-    uint32_t *place = &first[body->outputs[i]];
-    if (*place) continue;
-    *place = i + 1;
-    used[i] = !forward(body, i, in, &out[i]);
+    used[i] = first[i] == i && !forward(body, i, in, &out[i]);
     n += used[i];
   }
   if (n > 0 || body->effects) {
@@ -147,8 +167,7 @@ bool cxi_call_apply(const cxi_transforms *t, const cxi_checkpoint_params *like,
                 : call_for(t, like, body, used, n, in, out)))
       return false;
   }
-  for (uint32_t i = 0; i < body->n_out; i++)
-    out[i] = out[first[body->outputs[i]] - 1];
+  for (uint32_t i = 0; i < body->n_out; i++) out[i] = out[first[i]];
   return true;
 }
 
@@ -294,8 +313,10 @@ static void jit_partial_eval(const cxi_rule *r, cxi_split *s, const cx *known,
   if (!now_args || !args || !now || !results) return;
   uint32_t n_now = 0, k = 0, a = 0, b = 0;
   for (uint32_t i = 0; i < n; i++) {
-    if (unknown_in[i]) args[k++] = unknown[i];
-    else now_args[n_now++] = known[i];
+    if (unknown_in[i])
+      args[k++] = unknown[i];
+    else
+      now_args[n_now++] = known[i];
   }
   t->into_known(s);
   if (!cxi_call_apply(t, NULL, cut.known, now_args, now)) return;
@@ -305,8 +326,10 @@ static void jit_partial_eval(const cxi_rule *r, cxi_split *s, const cx *known,
   t->into_unknown(s);
   if (!cxi_call_apply(t, NULL, cut.unknown, args, results)) return;
   for (uint32_t i = 0; i < m; i++) {
-    if (later[i]) unknown_out[i] = results[b++];
-    else known_out[i] = now[a++];
+    if (later[i])
+      unknown_out[i] = results[b++];
+    else
+      known_out[i] = now[a++];
   }
 }
 

@@ -10,8 +10,8 @@ void *cxi_call_array(size_t n, size_t size);
 
 /* Operands are the body's inputs, results its outputs. */
 bool cxi_call_infer(cxi_infer *c, const cxi_program *body);
-bool cxi_call_evaluate(cxi_eval *c, const cxi_program *body,
-                       const cxi_view *in, cxi_view *out);
+bool cxi_call_evaluate(cxi_eval *c, const cxi_program *body, const cxi_view *in,
+                       cxi_view *out);
 
 /* Applies the body to `in`: by a checkpoint like `like`, or by a jit call if
  * that is NULL. Only what there is to compute is called: outputs that are
@@ -41,8 +41,7 @@ cx *cxi_call_to_front(const cxi_rule *r, const cx *in, const int *axis);
 
 /* Closes the builder of a program that a rule writes: held, or NULL after
  * reporting to the emitter around it. */
-const cxi_program *cxi_call_finish(cxi_builder *b, cxi_name name,
-                                   uint32_t n_in, const cx *in, uint32_t n_out,
-                                   const cx *out);
+const cxi_program *cxi_call_finish(cxi_builder *b, cxi_name name, uint32_t n_in,
+                                   const cx *in, uint32_t n_out, const cx *out);
 
 #endif

@@ -93,8 +93,10 @@ static void partial_eval(const cxi_rule *r, cxi_split *s, const cx *known,
       !emit_again(r, s, &remat, n_known, args, saved, unknown, results))
     return;
   for (uint32_t i = 0, a = 0, b = 0; i < m; i++) {
-    if (later[i]) unknown_out[i] = results[b++];
-    else known_out[i] = now[a++];
+    if (later[i])
+      unknown_out[i] = results[b++];
+    else
+      known_out[i] = now[a++];
   }
 }
 

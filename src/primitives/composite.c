@@ -24,8 +24,10 @@ static bool composite_infer(cxi_infer *c) {
 static void composite_jvp(const cxi_rule *r, const cx *in, const cx *dx,
                           cx *out, cx *dout) {
   const cxi_custom f = composite_of(r->params);
-  if (r->linearizing && f.fwd) cxi_custom_jvp(r, &f, in, dx, out, dout);
-  else cxi_call_jvp(r, NULL, f.body, in, dx, out, dout);
+  if (r->linearizing && f.fwd)
+    cxi_custom_jvp(r, &f, in, dx, out, dout);
+  else
+    cxi_call_jvp(r, NULL, f.body, in, dx, out, dout);
 }
 
 static void composite_transpose(const cxi_rule *r, const cx *in, const cx *ct,
@@ -209,8 +211,8 @@ static void jvp_batch(const cxi_rule *r, const cx *in, const int *axis,
 }
 
 static bool jvp_evaluate(cxi_eval *c, const cxi_view *in, cxi_view *out) {
-  return cxi_call_evaluate(
-      c, ((const cxi_custom_jvp_params *)c->params)->body, in, out);
+  return cxi_call_evaluate(c, ((const cxi_custom_jvp_params *)c->params)->body,
+                           in, out);
 }
 
 static const char *const jvp_examples[] = {

@@ -10,7 +10,7 @@
  * fwd and bwd may both be NULL. */
 typedef struct cxi_custom {
   const cxi_program *body, *fwd, *bwd;
-  cxi_name name;              /* of the function, for errors */
+  cxi_name name; /* of the function, for errors */
 } cxi_custom;
 
 uint32_t cxi_count_floats(uint32_t n, const cxi_type *types);

@@ -14,7 +14,13 @@
 /* -- policies ---------------------------------------------------------------------- */
 
 typedef enum saving {
-  NOTHING, EVERYTHING, DOTS, DOTS_NO_BATCH, NAMES, ALL_BUT_NAMES, N_POLICIES
+  NOTHING,
+  EVERYTHING,
+  DOTS,
+  DOTS_NO_BATCH,
+  NAMES,
+  ALL_BUT_NAMES,
+  N_POLICIES
 } saving;
 
 static const char *const policy_names[N_POLICIES] = {
@@ -51,8 +57,8 @@ static void mark_tagged(const cxi_program *p, const cxi_names *list,
 }
 
 /* Marks what may be kept. */
-static void mark_kept(const cxi_checkpoint_params *params,
-                      const cxi_program *p, bool *kept) {
+static void mark_kept(const cxi_checkpoint_params *params, const cxi_program *p,
+                      bool *kept) {
   const saving policy = policy_of(params->policy);
   if (policy == NAMES || policy == ALL_BUT_NAMES)
     mark_tagged(p, &params->names, kept);
@@ -130,12 +136,12 @@ static const cxi_program *inline_calls(const cxi_program *p) {
 /* -- the cut ------------------------------------------------------------------------------ */
 
 typedef struct remat {
-  const cxi_program *p;       /* the known part, inlined */
+  const cxi_program *p; /* the known part, inlined */
   const cxi_program *unknown;
   uint32_t n_residuals, n_outs; /* p's outputs: outs, then residuals */
-  bool *kept;                 /* by value: the policy keeps it */
-  bool *need, *saved;         /* by value */
-  bool *again;                /* by equation */
+  bool *kept;                   /* by value: the policy keeps it */
+  bool *need, *saved;           /* by value */
+  bool *again;                  /* by equation */
   cx *env;
 } remat;
 
@@ -148,13 +154,17 @@ static bool walk_back(remat *m) {
     const cxi_equation *e = &p->equations[i];
     for (uint32_t v = e->out; v < e->out + e->n_out; v++) {
       if (!m->need[v]) continue;
-      if (m->kept[v]) m->saved[v] = true;
-      else m->again[i] = true;
+      if (m->kept[v])
+        m->saved[v] = true;
+      else
+        m->again[i] = true;
     }
     if (!m->again[i]) continue;
     if (e->effects & CXI_EFFECT_ORDERED) {
-      cxi_fail(CX_ETRACE, "checkpoint: %s has an ordered effect and cannot be "
-               "run again", cxi_prim_name((cxi_prim)e->prim));
+      cxi_fail(CX_ETRACE,
+               "checkpoint: %s has an ordered effect and cannot be "
+               "run again",
+               cxi_prim_name((cxi_prim)e->prim));
       return false;
     }
     for (uint32_t k = 0; k < e->n_in; k++)
@@ -182,8 +192,8 @@ static bool emit_known(remat *m, bool all) {
       args[k] = m->env[cxi_operands_of(p, e)[k]];
     cxi_site_use(e->site);
     cxi_scope_use(e->scope);
-    ok = ok && cxi_emit((cxi_prim)e->prim, e->params, e->n_in, args, e->n_out,
-                        out);
+    ok = ok &&
+         cxi_emit((cxi_prim)e->prim, e->params, e->n_in, args, e->n_out, out);
     /* a saved value is an input, also where its equation runs again */
     for (uint32_t k = 0; ok && k < e->n_out; k++)
       if (all || !m->saved[e->out + k]) m->env[e->out + k] = out[k];

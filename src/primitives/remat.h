@@ -21,8 +21,8 @@ bool cxi_remat_policy_valid(cxi_name policy);
 typedef struct cxi_remat {
   const cxi_program *now, *again;
   uint32_t n_saved;
-  bool *needs;                /* by known input */
-  bool recomputes;            /* `again` has equations of the known part */
+  bool *needs;     /* by known input */
+  bool recomputes; /* `again` has equations of the known part */
 } cxi_remat;
 
 /* False after reporting. Programs are held, `needs` is scratch memory. */

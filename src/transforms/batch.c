@@ -27,10 +27,10 @@ static void batch_equation(cxi_walk *w, const cxi_equation *e, const int *axis,
   for (uint32_t i = 0; i < e->n_out; i++) {
     const cx_dims shape = *cxi_type_shape(rule.out_types[i]);
     const cxi_type want =
-        out_axis[i] < 0 ? rule.out_types[i]
-                        : cxi_type_with_shape(rule.out_types[i],
-                                              cxi_dims_with(shape, out_axis[i],
-                                                            size));
+        out_axis[i] < 0
+            ? rule.out_types[i]
+            : cxi_type_with_shape(rule.out_types[i],
+                                  cxi_dims_with(shape, out_axis[i], size));
     if (cxi_given(out[i]) && cxi_type_at(out[i]) != want)
       cxi_walk_wrong_type("vmap", &rule, "result", i, out[i], want);
   }

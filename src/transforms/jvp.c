@@ -7,6 +7,8 @@
  * its results; rows with sub-programs emit both. Only floating values have
  * tangents. Run through the splitting emitter (split.h), the same walk
  * linearizes. */
+#include <assert.h>
+
 #include "ops/lax.h"
 #include "transforms/walk.h"
 
@@ -120,14 +122,16 @@ static const cxi_program *jvp(cxi_task *task, const bool *nonzero_in,
 const cxi_program *cxi_jvp(const cxi_program *p, const bool *nonzero_in,
                            const bool *instantiate_out, bool linearizing,
                            bool *nonzero_out, cxi_error *error) {
+  for (uint32_t i = 0; nonzero_in && i < p->n_in; i++)
+    assert(!nonzero_in[i] || cxi_type_is_float(p->values[i].type));
   cxi_task task;
   cxi_task_begin(&task, CXI_JVP, p, nonzero_out, p->n_out, error);
   cxi_memo_key_mask(&task.key, nonzero_in, p->n_in);
   cxi_memo_key_mask(&task.key, instantiate_out, p->n_out);
   cxi_memo_key_mask(&task.key, &linearizing, 1);
   if (!cxi_task_found(&task)) {
-    task.memo.a = jvp(&task, nonzero_in, instantiate_out, linearizing,
-                      nonzero_out);
+    task.memo.a =
+        jvp(&task, nonzero_in, instantiate_out, linearizing, nonzero_out);
     cxi_task_keep(&task, task.memo.a != NULL);
   }
   cxi_task_end(&task);

@@ -1,5 +1,7 @@
 /* linearize.c - the jvp walk through the splitting emitter: what depends on
  * a tangent is linear in it and becomes the unknown program. */
+#include <assert.h>
+
 #include "transforms/split.h"
 
 static bool linearize(cxi_task *task, const bool *nonzero_in,
@@ -33,6 +35,8 @@ static bool linearize(cxi_task *task, const bool *nonzero_in,
 
 bool cxi_linearize(const cxi_program *p, const bool *nonzero_in,
                    cxi_partial *out, bool *nonzero_out, cxi_error *error) {
+  for (uint32_t i = 0; nonzero_in && i < p->n_in; i++)
+    assert(!nonzero_in[i] || cxi_type_is_float(p->values[i].type));
   cxi_task task;
   cxi_task_begin(&task, CXI_LINEARIZE, p, nonzero_out, p->n_out, error);
   cxi_memo_key_mask(&task.key, nonzero_in, p->n_in);

@@ -11,14 +11,14 @@
 #include "transforms/transforms.h"
 
 typedef struct entry {
-  struct entry *next;            /* in its bucket */
+  struct entry *next; /* in its bucket */
   struct entry *newer, *older;
   cxi_transform transform;
   uint64_t hash;
   size_t n_key;
   const cxi_program *program, *a, *b;
   uint32_t n, n_mask;
-  bool *mask;                    /* after the key */
+  bool *mask; /* after the key */
   unsigned char key[];
 } entry;
 

@@ -6,8 +6,16 @@
 #include "ir/program.h"
 
 typedef enum cxi_transform {
-  CXI_JVP, CXI_LINEARIZE, CXI_PARTIAL_EVAL, CXI_TRANSPOSE, CXI_VJP, CXI_BATCH,
-  CXI_SELECT, CXI_NARROW, CXI_SIMPLIFY, CXI_N_TRANSFORMS
+  CXI_JVP,
+  CXI_LINEARIZE,
+  CXI_PARTIAL_EVAL,
+  CXI_TRANSPOSE,
+  CXI_VJP,
+  CXI_BATCH,
+  CXI_SELECT,
+  CXI_NARROW,
+  CXI_SIMPLIFY,
+  CXI_N_TRANSFORMS
 } cxi_transform;
 const char *cxi_transform_name(cxi_transform transform); /* "jvp" */
 

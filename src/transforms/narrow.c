@@ -133,8 +133,8 @@ static const cxi_program *narrow(cxi_task *task, const bool *used_out,
   const cxi_program *p = task->p;
   narrowing n = { .p = p };
   n.live = cxi_scratch(p->n_values + (size_t)1);
-  n.shrunk = cxi_scratch((p->n_equations + (size_t)1) *
-                         sizeof(const cxi_program *));
+  n.shrunk =
+      cxi_scratch((p->n_equations + (size_t)1) * sizeof(const cxi_program *));
   if (!n.live || !n.shrunk) {
     cxi_error_set(task->error, CX_EMEMORY, "narrow: no memory");
     return NULL;

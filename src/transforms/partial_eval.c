@@ -23,10 +23,11 @@ static bool partial_eval(cxi_task *task, const bool *unknown_in,
     }
     cxi_replay(p, in, out);
     for (uint32_t i = 0; i < p->n_out; i++) {
-      unknown_out[i] =
-          cxi_split_is_unknown(&s, out[i]) || (force && force[i]);
-      if (unknown_out[i]) later[n_later++] = cxi_split_residual(&s, out[i]);
-      else known_out[n_known_out++] = out[i];
+      unknown_out[i] = cxi_split_is_unknown(&s, out[i]) || (force && force[i]);
+      if (unknown_out[i])
+        later[n_later++] = cxi_split_residual(&s, out[i]);
+      else
+        known_out[n_known_out++] = out[i];
     }
   }
   return cxi_split_finish(&s, task, n_known, known_in, n_waiting, waiting,
@@ -41,8 +42,8 @@ bool cxi_partial_eval(const cxi_program *p, const bool *unknown_in,
   cxi_memo_key_mask(&task.key, unknown_in, p->n_in);
   cxi_memo_key_mask(&task.key, force_unknown_out, p->n_out);
   if (!cxi_task_found(&task))
-    cxi_task_keep(&task, partial_eval(&task, unknown_in, force_unknown_out,
-                                      unknown_out));
+    cxi_task_keep(
+        &task, partial_eval(&task, unknown_in, force_unknown_out, unknown_out));
   const bool ok = cxi_task_end(&task);
   *out = (cxi_partial){ task.memo.a, task.memo.b, task.memo.n };
   return ok;

@@ -17,8 +17,7 @@ static const cxi_program *select_(cxi_task *task, const uint32_t *in,
       inputs[i] = args[from] = cxi_builder_input(&b, p->values[from].type);
     }
     cxi_replay(p, args, outputs);
-    for (uint32_t i = 0; i < n_out; i++)
-      picked[i] = outputs[out ? out[i] : i];
+    for (uint32_t i = 0; i < n_out; i++) picked[i] = outputs[out ? out[i] : i];
   }
   return cxi_task_finish(task, &b, "", p->n_in, inputs, n_out, picked);
 }

@@ -12,7 +12,7 @@ typedef struct simplification {
   cxi_task *task;
   cxi_walk w;
   cxi_builder b;
-  uint32_t *slots, mask;      /* equations of b, plus 1, by hash */
+  uint32_t *slots, mask; /* equations of b, plus 1, by hash */
 } simplification;
 
 /* -- equal equations -------------------------------------------------------------- */
@@ -29,8 +29,10 @@ static uint64_t hash_bytes(uint64_t h, const void *at, size_t n) {
 static uint64_t hash_field(uint64_t h, const cxi_field *field, const void *at) {
   switch (field->kind) {
   case CXI_FIELD_int:
-  case CXI_FIELD_real: return hash_bytes(h, at, sizeof(int64_t));
-  case CXI_FIELD_bool: return mix(h, *(const bool *)at);
+  case CXI_FIELD_real:
+    return hash_bytes(h, at, sizeof(int64_t));
+  case CXI_FIELD_bool:
+    return mix(h, *(const bool *)at);
   case CXI_FIELD_dims: {
     const cx_dims *dims = at;
     h = mix(h, (uint64_t)dims->n);
@@ -42,13 +44,17 @@ static uint64_t hash_field(uint64_t h, const cxi_field *field, const void *at) {
     for (uint32_t i = 0; i < list->n; i++) h = mix(h, (uint64_t)list->d[i]);
     return h;
   }
-  case CXI_FIELD_dtype: return mix(h, *(const cx_dtype *)at);
-  case CXI_FIELD_mode: return mix(h, *(const cx_mode *)at);
-  case CXI_FIELD_name: return mix(h, *(const cxi_name *)at);
+  case CXI_FIELD_dtype:
+    return mix(h, *(const cx_dtype *)at);
+  case CXI_FIELD_mode:
+    return mix(h, *(const cx_mode *)at);
+  case CXI_FIELD_name:
+    return mix(h, *(const cxi_name *)at);
   case CXI_FIELD_program:
-    return mix(h, (uint64_t)(uintptr_t)*(const cxi_program *const *)at);
+    return mix(h, (uint64_t)(uintptr_t) * (const cxi_program *const *)at);
   case CXI_FIELD_names:
-  case CXI_FIELD_programs: return h;
+  case CXI_FIELD_programs:
+    return h;
   }
   return h;
 }
@@ -63,9 +69,8 @@ static uint64_t hash_equation(cxi_prim prim, const void *params, uint32_t n,
   return h;
 }
 
-static bool equal(const simplification *s, const cxi_equation *e,
-                  cxi_prim prim, const void *params, uint32_t n,
-                  const cx *in) {
+static bool equal(const simplification *s, const cxi_equation *e, cxi_prim prim,
+                  const void *params, uint32_t n, const cx *in) {
   if (e->prim != prim || e->n_in != n) return false;
   for (uint32_t i = 0; i < n; i++)
     if (s->b.operands[e->in + i] != in[i].index - 1) return false;
@@ -150,9 +155,9 @@ static bool simplify_equation(simplification *s, uint32_t i) {
   const void *params = simplify_params(s, e);
   if (!params) return false;
   if (e->n_out == 1) {
-    const cx is = cxi_simplify_equation(&s->b, (cxi_prim)e->prim, params,
-                                        e->n_in, s->w.args,
-                                        s->w.p->values[e->out].type);
+    const cx is =
+        cxi_simplify_equation(&s->b, (cxi_prim)e->prim, params, e->n_in,
+                              s->w.args, s->w.p->values[e->out].type);
     s->w.env[e->out] = is;
     if (cxi_given(is)) return true;
   }
@@ -191,12 +196,11 @@ static const cxi_program *rewrite(cxi_task *task) {
   for (uint32_t i = 0; ok && i < p->n_in; i++)
     s.w.env[i] = cxi_builder_input(&s.b, p->values[i].type);
   ok = ok && walk(&s);
-  for (uint32_t i = 0; ok && i < p->n_out; i++)
-    out[i] = s.w.env[p->outputs[i]];
+  for (uint32_t i = 0; ok && i < p->n_out; i++) out[i] = s.w.env[p->outputs[i]];
   if (ok)
     return cxi_task_finish(task, &s.b, "", p->n_in, s.w.env, p->n_out, out);
-  cxi_error_set(task->error, s.b.error.code ? s.b.error.code : CX_EMEMORY,
-                "%s", s.b.error.code ? s.b.error.text : "simplify: no memory");
+  cxi_error_set(task->error, s.b.error.code ? s.b.error.code : CX_EMEMORY, "%s",
+                s.b.error.code ? s.b.error.text : "simplify: no memory");
   cxi_builder_abandon(&s.b);
   return NULL;
 }

@@ -24,7 +24,9 @@ static bool same(cx a, cx b) {
   return a.index == b.index && a.generation == b.generation;
 }
 
-static bool has_type(cx x, cxi_type type) { return cxi_type_at(x) == type; }
+static bool has_type(cx x, cxi_type type) {
+  return cxi_type_at(x) == type;
+}
 
 /* The literal that x is or is filled with. */
 static bool filled_with(const cxi_builder *b, cx x, uint64_t *bits) {
@@ -62,11 +64,16 @@ static cx arithmetic(const cxi_builder *b, cxi_prim prim, const cx *in,
                      cxi_type type) {
   const bool floating = cxi_type_is_float(type);
   switch (prim) {
-  case CXI_PRIM_add: return either_neutral(b, in, floating ? -0.0 : 0, type);
-  case CXI_PRIM_sub: return neutral(b, in[0], in[1], 0, type);
-  case CXI_PRIM_mul: return either_neutral(b, in, 1, type);
-  case CXI_PRIM_div: return neutral(b, in[0], in[1], 1, type);
-  default: return no_rule;
+  case CXI_PRIM_add:
+    return either_neutral(b, in, floating ? -0.0 : 0, type);
+  case CXI_PRIM_sub:
+    return neutral(b, in[0], in[1], 0, type);
+  case CXI_PRIM_mul:
+    return either_neutral(b, in, 1, type);
+  case CXI_PRIM_div:
+    return neutral(b, in[0], in[1], 1, type);
+  default:
+    return no_rule;
   }
 }
 
@@ -130,21 +137,30 @@ cx cxi_simplify_equation(const cxi_builder *b, cxi_prim prim,
   case CXI_PRIM_add:
   case CXI_PRIM_sub:
   case CXI_PRIM_mul:
-  case CXI_PRIM_div: return arithmetic(b, prim, in, type);
+  case CXI_PRIM_div:
+    return arithmetic(b, prim, in, type);
   case CXI_PRIM_neg:
-  case CXI_PRIM_not: return involution(b, prim, in[0]);
+  case CXI_PRIM_not:
+    return involution(b, prim, in[0]);
   case CXI_PRIM_and:
   case CXI_PRIM_or:
   case CXI_PRIM_max:
-  case CXI_PRIM_min: return same(in[0], in[1]) ? in[0] : no_rule;
-  case CXI_PRIM_select: return select_(in, n_in, type);
+  case CXI_PRIM_min:
+    return same(in[0], in[1]) ? in[0] : no_rule;
+  case CXI_PRIM_select:
+    return select_(in, n_in, type);
   case CXI_PRIM_convert:
   case CXI_PRIM_bitcast:
-  case CXI_PRIM_squeeze: return has_type(in[0], type) ? in[0] : no_rule;
-  case CXI_PRIM_reshape: return reshape(b, in[0], type);
-  case CXI_PRIM_transpose: return transpose(b, params, in[0]);
-  case CXI_PRIM_broadcast_in_dim: return broadcast(b, params, in[0], type);
-  case CXI_PRIM_slice: return has_type(in[0], type) ? in[0] : no_rule;
+  case CXI_PRIM_squeeze:
+    return has_type(in[0], type) ? in[0] : no_rule;
+  case CXI_PRIM_reshape:
+    return reshape(b, in[0], type);
+  case CXI_PRIM_transpose:
+    return transpose(b, params, in[0]);
+  case CXI_PRIM_broadcast_in_dim:
+    return broadcast(b, params, in[0], type);
+  case CXI_PRIM_slice:
+    return has_type(in[0], type) ? in[0] : no_rule;
   case CXI_PRIM_pad: {
     const cxi_pad_params *p = params;
     return all_zero(&p->low) && all_zero(&p->high) && all_zero(&p->interior)
@@ -155,7 +171,9 @@ cx cxi_simplify_equation(const cxi_builder *b, cxi_prim prim,
     return ((const cxi_rev_params *)params)->axes.n == 0 ? in[0] : no_rule;
   case CXI_PRIM_reduce_sum:
   case CXI_PRIM_reduce_max:
-  case CXI_PRIM_reduce_min: return has_type(in[0], type) ? in[0] : no_rule;
-  default: return no_rule;
+  case CXI_PRIM_reduce_min:
+    return has_type(in[0], type) ? in[0] : no_rule;
+  default:
+    return no_rule;
   }
 }

@@ -28,7 +28,9 @@ static cx fail(cxi_emitter *e, cx_code code, const char *text) {
   return to->fail(to, code, text);
 }
 
-void cxi_split_into_known(cxi_split *s) { cxi_emitter_use(&s->known.emitter); }
+void cxi_split_into_known(cxi_split *s) {
+  cxi_emitter_use(&s->known.emitter);
+}
 void cxi_split_into_unknown(cxi_split *s) {
   cxi_emitter_use(&s->unknown.emitter);
 }
@@ -97,8 +99,7 @@ cx cxi_split_residual(cxi_split *s, cx a) {
 
 /* The equation as it is, on the unknown side. */
 static bool emit_unknown(cxi_split *s, cxi_prim prim, const void *params,
-                         uint32_t n_in, const cx *in, uint32_t n_out,
-                         cx *out) {
+                         uint32_t n_in, const cx *in, uint32_t n_out, cx *out) {
   cxi_emitter *u = &s->unknown.emitter;
   const cxi_mark mark = cxi_scratch_mark();
   cx *operands = cxi_walk_scratch(n_in, sizeof *operands);
@@ -111,12 +112,15 @@ static bool emit_unknown(cxi_split *s, cxi_prim prim, const void *params,
   return ok;
 }
 
+static const cx poison = { 0, 1 };
+
 /* Lets the row cut the equation; `c` has its types. */
 static bool cut(cxi_split *s, const cxi_row *row, const cxi_infer *c,
                 const cx *in, cx *out) {
   const uint32_t n = c->n_in, m = c->n_out;
   cx *known = cxi_walk_scratch(2 * (size_t)n, sizeof *known);
   cx *known_out = cxi_walk_scratch(2 * (size_t)m, sizeof *known_out);
+  for (uint32_t i = 0; i < m; i++) out[i] = poison;
   if (!known || !known_out) return false;
   cx *unknown = known + n, *unknown_out = known_out + m;
   for (uint32_t i = 0; i < n; i++) {
@@ -135,8 +139,10 @@ static bool cut(cxi_split *s, const cxi_row *row, const cxi_infer *c,
   cxi_emitter *before = cxi_emitter_now();
   row->partial_eval(&rule, s, known, unknown, known_out, unknown_out);
   cxi_emitter_use(before);
-  for (uint32_t i = 0; i < m; i++)
-    out[i] = cxi_given(unknown_out[i]) ? unknown_out[i] : known_out[i];
+  for (uint32_t i = 0; i < m; i++) {
+    const cx result = cxi_given(unknown_out[i]) ? unknown_out[i] : known_out[i];
+    if (cxi_given(result)) out[i] = result;
+  }
   return s->known.error.code == CX_OK && s->unknown.error.code == CX_OK;
 }
 

@@ -10,13 +10,13 @@
 #include "transforms/walk.h"
 
 typedef struct cxi_residual {
-  cx known, unknown;          /* the value, the input it becomes */
+  cx known, unknown; /* the value, the input it becomes */
 } cxi_residual;
 
 struct cxi_split {
-  cxi_emitter emitter;        /* first, so that a pointer converts */
+  cxi_emitter emitter; /* first, so that a pointer converts */
   cxi_builder known, unknown;
-  cx *crossed;                /* by known value: its handle in `unknown` */
+  cx *crossed; /* by known value: its handle in `unknown` */
   cxi_residual *residuals;
   uint32_t n_residuals, cap_residuals, cap_crossed;
 };

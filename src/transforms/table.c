@@ -14,8 +14,8 @@ static const cxi_program *jvp(const cxi_program *p, const bool *nonzero_in,
                               const bool *instantiate_out, bool linearizing,
                               bool *nonzero_out) {
   cxi_error error = { 0 };
-  const cxi_program *q = cxi_jvp(p, nonzero_in, instantiate_out, linearizing,
-                                 nonzero_out, &error);
+  const cxi_program *q =
+      cxi_jvp(p, nonzero_in, instantiate_out, linearizing, nonzero_out, &error);
   if (!q) report(&error);
   return q;
 }
@@ -31,8 +31,7 @@ static bool partial_eval(const cxi_program *p, const bool *unknown_in,
   return false;
 }
 
-static const cxi_program *transpose(const cxi_program *p,
-                                    const bool *linear_in,
+static const cxi_program *transpose(const cxi_program *p, const bool *linear_in,
                                     const bool *cotangent_out,
                                     const bool *accumulator_in) {
   cxi_error error = { 0 };

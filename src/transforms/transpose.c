@@ -11,8 +11,8 @@
 
 typedef struct transposition {
   cxi_walk w;
-  bool *linear;               /* by value */
-  cx *ct;                     /* by value: what reached it, or none */
+  bool *linear; /* by value */
+  cx *ct;       /* by value: what reached it, or none */
 } transposition;
 
 static bool begin(transposition *t, const cxi_program *p,
@@ -112,20 +112,20 @@ static const cxi_program *transpose(cxi_task *task, const bool *linear_in,
     for (uint32_t i = 0; i < p->n_out; i++) {
       const uint32_t v = p->outputs[i];
       if (cotangent_out && cotangent_out[i])
-        t.ct[v] = cxi_sum_given(t.ct[v],
-                                input(&b, p->values[v].type, in, &n_in));
+        t.ct[v] =
+            cxi_sum_given(t.ct[v], input(&b, p->values[v].type, in, &n_in));
     }
     for (uint32_t i = 0; i < p->n_in; i++)
       if (accumulator_in && accumulator_in[i])
-        t.ct[i] = cxi_sum_given(input(&b, p->values[i].type, in, &n_in),
-                                t.ct[i]);
+        t.ct[i] =
+            cxi_sum_given(input(&b, p->values[i].type, in, &n_in), t.ct[i]);
     walk_forwards(&t);
     walk_backwards(&t);
     cxi_walk_end(&t.w);
     for (uint32_t i = 0; i < p->n_in; i++)
       if (t.linear[i])
-        out[n_out++] = cxi_given(t.ct[i]) ? t.ct[i]
-                                          : cxi_zeros(p->values[i].type);
+        out[n_out++] =
+            cxi_given(t.ct[i]) ? t.ct[i] : cxi_zeros(p->values[i].type);
   }
   return cxi_task_finish(task, &b, "_transpose", n_in, in, n_out, out);
 }

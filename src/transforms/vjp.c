@@ -7,8 +7,8 @@
 
 /* What the two parts are joined from. */
 typedef struct halves {
-  cxi_partial partial;        /* known(ins) -> outs, residuals */
-  const cxi_program *back;    /* (residuals, cotangents) -> cotangents; or NULL
+  cxi_partial partial;     /* known(ins) -> outs, residuals */
+  const cxi_program *back; /* (residuals, cotangents) -> cotangents; or NULL
                                  if nothing depends on what is wanted */
   const bool *wrt, *cotangent_out, *nonzero_out;
 } halves;
@@ -27,14 +27,12 @@ static bool transpose_linear(cxi_task *task, halves *h) {
   bool *wanted = cxi_scratch(linear->n_out + (size_t)1);
   if (!linear_in || !wanted)
     return cxi_error_set(task->error, CX_EMEMORY, "vjp: no memory");
-  for (uint32_t i = 0; i < count(h->wrt, p->n_in); i++)
-    linear_in[i] = true;
+  for (uint32_t i = 0; i < count(h->wrt, p->n_in); i++) linear_in[i] = true;
   uint32_t n = 0;
   for (uint32_t i = 0; i < p->n_out; i++)
     if (h->nonzero_out[i]) wanted[n++] = h->cotangent_out[i];
   if (count(wanted, n) == 0) return true;
-  h->back =
-      cxi_transpose_program(linear, linear_in, wanted, NULL, task->error);
+  h->back = cxi_transpose_program(linear, linear_in, wanted, NULL, task->error);
   return h->back != NULL;
 }
 
@@ -62,8 +60,7 @@ static const cxi_program *join(cxi_task *task, const halves *h) {
     if (h->back) cxi_replay(h->back, args, grads);
     for (uint32_t i = 0; i < p->n_in; i++)
       if (h->wrt[i])
-        out[n_out++] =
-            h->back ? grads[g++] : cxi_zeros(p->values[i].type);
+        out[n_out++] = h->back ? grads[g++] : cxi_zeros(p->values[i].type);
   }
   return cxi_task_finish(task, &b, "_vjp", n_in, in, n_out, out);
 }
@@ -73,8 +70,8 @@ static const cxi_program *vjp(cxi_task *task, const bool *wrt,
   const cxi_program *p = task->p;
   bool *nonzero_out = cxi_scratch(p->n_out + (size_t)1);
   halves h = { .wrt = wrt,
-                  .cotangent_out = cotangent_out,
-                  .nonzero_out = nonzero_out };
+               .cotangent_out = cotangent_out,
+               .nonzero_out = nonzero_out };
   if (!nonzero_out) {
     cxi_error_set(task->error, CX_EMEMORY, "vjp: no memory");
     return NULL;

@@ -13,7 +13,9 @@ enum { MAX_DEPTH = 500 };
 static _Thread_local uint32_t depth;
 static _Thread_local cxi_name error_site;
 
-cxi_name cxi_transform_error_site(void) { return error_site; }
+cxi_name cxi_transform_error_site(void) {
+  return error_site;
+}
 
 /* -- tasks --------------------------------------------------------------------- */
 
@@ -65,8 +67,8 @@ static void dump(const cxi_task *task, const cxi_program *p) {
   const char *transform = cxi_transform_name(task->transform);
   if (!is_dumped(transform)) return;
   char *text = cxi_program_print(p, (cxi_text_options){ 0 });
-  fprintf(stderr, "// %s of @%s\n%s\n", transform,
-          cxi_name_text(task->p->name), text ? text : "(no memory)");
+  fprintf(stderr, "// %s of @%s\n%s\n", transform, cxi_name_text(task->p->name),
+          text ? text : "(no memory)");
   cxi_free(text);
 }
 
@@ -92,9 +94,8 @@ const cxi_program *cxi_task_finish(cxi_task *task, cxi_builder *b,
                                    const cx *in, uint32_t n_out,
                                    const cx *out) {
   if (b->error.code != CX_OK) error_site = b->error_site;
-  const cxi_program *p =
-      cxi_builder_finish(b, name_with(task->p->name, suffix), n_in, in, n_out,
-                         out, task->error);
+  const cxi_program *p = cxi_builder_finish(b, name_with(task->p->name, suffix),
+                                            n_in, in, n_out, out, task->error);
   if (!p) return NULL;
   dump(task, p);
   if (check(task, p)) return p;

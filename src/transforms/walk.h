@@ -14,9 +14,9 @@ typedef struct cxi_task {
   const cxi_program *p;
   cxi_error *error;
   cxi_bytes key;
-  cxi_mark mark;              /* scratch memory goes with the task */
-  bool deep;                  /* it was refused */
-  cxi_memo memo;              /* the result, with references once made */
+  cxi_mark mark; /* scratch memory goes with the task */
+  bool deep;     /* it was refused */
+  cxi_memo memo; /* the result, with references once made */
 } cxi_task;
 
 /* Starts a task; the caller appends to task.key what else decides the result.
@@ -30,8 +30,7 @@ bool cxi_task_found(cxi_task *task);
  * checks it. NULL with task->error. */
 const cxi_program *cxi_task_finish(cxi_task *task, cxi_builder *b,
                                    const char *suffix, uint32_t n_in,
-                                   const cx *in, uint32_t n_out,
-                                   const cx *out);
+                                   const cx *in, uint32_t n_out, const cx *out);
 /* Takes over the references to a result that was made; keeps it if `ok`. */
 void cxi_task_keep(cxi_task *task, bool ok);
 /* Ends the task; true if memo.a (and b) are there, held. */
@@ -44,11 +43,11 @@ void *cxi_walk_scratch(size_t n, size_t size);
 
 typedef struct cxi_walk {
   const cxi_program *p;
-  const cxi_error *watch[2];  /* the builders' errors; [1] may be NULL */
-  cx *env;                    /* by value */
-  cx *args;                   /* room for the operands of any equation */
-  cxi_type *types;            /* and for the types of its operands, results */
-  cxi_name site, scope;       /* before the walk */
+  const cxi_error *watch[2]; /* the builders' errors; [1] may be NULL */
+  cx *env;                   /* by value */
+  cx *args;                  /* room for the operands of any equation */
+  cxi_type *types;           /* and for the types of its operands, results */
+  cxi_name site, scope;      /* before the walk */
 } cxi_walk;
 
 /* Fills env with literals; inputs are the caller's to set. */

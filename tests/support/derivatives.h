@@ -9,7 +9,7 @@
 
 /* Sum over floating outputs of <ct, out>. */
 static inline double pairing(const cxi_program *p, const cxi_view *in,
-                      const cxi_view *ct) {
+                             const cxi_view *ct) {
   cxi_view *out = run(p, in);
   double sum = 0;
   for (uint32_t i = 0; i < p->n_out; i++)
@@ -18,7 +18,8 @@ static inline double pairing(const cxi_program *p, const cxi_view *in,
   return sum;
 }
 
-static inline void shift(cxi_view *in, const cxi_view *d, uint32_t n, double t) {
+static inline void shift(cxi_view *in, const cxi_view *d, uint32_t n,
+                         double t) {
   for (uint32_t i = 0; i < n; i++)
     for (int64_t k = 0; is_float(&in[i]) && k < count_of(&in[i]); k++)
       ((double *)in[i].data)[k] += t * element(&d[i], k);
@@ -72,7 +73,7 @@ static inline const cxi_program *jvp_of(const cxi_program *p, bool *nonzero) {
 
 /* The floating ones of b after all of a. */
 static inline cxi_view *join(uint32_t n, const cxi_view *a, uint32_t m,
-                      const cxi_view *b) {
+                             const cxi_view *b) {
   cxi_view *v = calloc(n + (size_t)m + 1, sizeof *v);
   memcpy(v, a, n * sizeof *v);
   for (uint32_t i = 0; i < m; i++)
@@ -81,14 +82,15 @@ static inline cxi_view *join(uint32_t n, const cxi_view *a, uint32_t m,
 }
 
 static inline void assert_near(double a, double b, double tolerance,
-                        const cxi_program *p, const char *what) {
+                               const cxi_program *p, const char *what) {
   if (fabs(a - b) <= tolerance * (1 + fabs(a))) return;
   print_program(p);
   fail_msg("%s: %.12g and %.12g", what, a, b);
 }
 
 static inline void check_forward(const cxi_program *p, const cxi_view *in,
-                          const cxi_view *d, const cxi_view *ct, double slope) {
+                                 const cxi_view *d, const cxi_view *ct,
+                                 double slope) {
   bool *nonzero = calloc(p->n_out + (size_t)1, 1);
   const cxi_program *q = jvp_of(p, nonzero);
   cxi_view *args = join(p->n_in, in, p->n_in, d), *out = run(q, args);
@@ -103,8 +105,35 @@ static inline void check_forward(const cxi_program *p, const cxi_view *in,
   free(nonzero);
 }
 
+/* linearize's two parts, run one after the other, are forward mode. */
+static inline void check_linear(const cxi_program *p, const cxi_view *in,
+                                const cxi_view *d, const cxi_view *ct,
+                                double slope) {
+  bool *nonzero = calloc(p->n_out + (size_t)1, 1), *mask = float_inputs(p);
+  cxi_partial cut;
+  cxi_error error = { 0 };
+  if (!cxi_linearize(p, mask, &cut, nonzero, &error))
+    fail_msg("%s", error.text);
+  const cxi_program *known = cut.known, *linear = cut.unknown;
+  cxi_view *values = run(known, in), *args = join(0, in, p->n_in, d);
+  const uint32_t n = linear->n_in - cut.n_residuals;
+  args = realloc(args, (linear->n_in + (size_t)1) * sizeof *args);
+  memcpy(args + n, values + p->n_out, cut.n_residuals * sizeof *args);
+  cxi_view *out = run(linear, args);
+  double sum = 0;
+  for (uint32_t i = 0, k = 0; i < p->n_out; i++)
+    if (nonzero[i]) sum += dot(&out[k++], &ct[i]);
+  assert_near(slope, sum, 1e-6, p, "difference and linearized");
+  free_views(values, known->n_out);
+  free_views(out, linear->n_out);
+  free(args);
+  free(mask);
+  free(nonzero);
+}
+
 static inline void check_reverse(const cxi_program *p, const cxi_view *in,
-                          const cxi_view *d, const cxi_view *ct, double slope) {
+                                 const cxi_view *d, const cxi_view *ct,
+                                 double slope) {
   const cxi_program *q = vjp_of(p);
   cxi_view *args = join(p->n_in, in, p->n_out, ct), *out = run(q, args);
   cxi_view *value = run(p, in);
@@ -121,8 +150,24 @@ static inline void check_reverse(const cxi_program *p, const cxi_view *in,
   free(args);
 }
 
-/* p's derivatives along directions, then those of its derivatives. */
-static inline void check_derivatives(const cxi_program *p, int order, bool forward) {
+static inline bool has_prim(const cxi_program *p, cxi_prim prim);
+static inline void look_inside(const cxi_program *p, void *found) {
+  if (has_prim(p, CXI_PRIM_composite)) *(bool *)found = true;
+}
+/* Also in sub-programs. */
+static inline bool has_prim(const cxi_program *p, cxi_prim prim) {
+  bool found = count_prim(p, prim) > 0;
+  for (uint32_t i = 0; i < p->n_equations; i++)
+    cxi_params_each_program((cxi_prim)p->equations[i].prim,
+                            p->equations[i].params, look_inside, &found);
+  return found;
+}
+
+/* p's derivatives along directions, then those of its derivatives. What a
+ * composite's reverse mode leaves linear cannot be run. */
+static inline void check_derivatives(const cxi_program *p, int order,
+                                     bool forward) {
+  const bool linear = forward && !has_prim(p, CXI_PRIM_composite);
   for (uint64_t seed = 1; seed <= 2; seed++) {
     cxi_view *in = inputs_of(p, seed), *d = inputs_of(p, seed + 10);
     cxi_view *ct = like_outputs(p, seed + 20);
@@ -134,6 +179,7 @@ static inline void check_derivatives(const cxi_program *p, int order, bool forwa
     shift(in, d, p->n_in, h);
     const double slope = (above - below) / (2 * h);
     if (forward) check_forward(p, in, d, ct, slope);
+    if (linear) check_linear(p, in, d, ct, slope);
     check_reverse(p, in, d, ct, slope);
     free_views(in, p->n_in);
     free_views(d, p->n_in);
@@ -158,8 +204,7 @@ static inline void check_batch(const cxi_program *p, const bool *batched,
                                int64_t size) {
   bool *batched_out = calloc(p->n_out + (size_t)1, 1);
   cxi_error error = { 0 };
-  const cxi_program *q =
-      cxi_batch(p, batched, size, NULL, batched_out, &error);
+  const cxi_program *q = cxi_batch(p, batched, size, NULL, batched_out, &error);
   if (!q) {
     print_program(p);
     fail_msg("%s", error.text);

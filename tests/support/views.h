@@ -75,9 +75,9 @@ static inline int64_t count_of(const cxi_view *v) {
 }
 
 static inline double element(const cxi_view *v, int64_t i) {
-  return cxi_element_get(
-      v->type.type,
-      (const char *)v->data + (size_t)i * cxi_dtype_bytes(v->type.type));
+  return cxi_element_get(v->type.type,
+                         (const char *)v->data +
+                             (size_t)i * cxi_dtype_bytes(v->type.type));
 }
 
 static inline bool is_float(const cxi_view *v) {
@@ -91,7 +91,8 @@ static inline bool same_bits(const cxi_view *a, const cxi_view *b) {
 
 static inline double dot(const cxi_view *a, const cxi_view *b) {
   double sum = 0;
-  for (int64_t i = 0; i < count_of(a); i++) sum += element(a, i) * element(b, i);
+  for (int64_t i = 0; i < count_of(a); i++)
+    sum += element(a, i) * element(b, i);
   return sum;
 }
 

@@ -11,7 +11,8 @@ cxi_view cxi_view_dense(cx_aval type, void *data) {
   int64_t stride = 1;
   for (int i = type.shape.n - 1; i >= 0; i--) {
     view.strides[i] = stride;
-    stride *= type.shape.d[i];
+    /* Overflow: there is an axis of size 0, and no element to be found. */
+    if (__builtin_mul_overflow(stride, type.shape.d[i], &stride)) stride = 0;
   }
   return view;
 }

@@ -143,6 +143,7 @@ bool cxi_evaluate_reduce(cxi_eval *e, const cxi_view *in, cxi_view *out) {
   const cx_dtype type = in[0].type.type;
   const int64_t bytes = (int64_t)cxi_dtype_bytes(type);
   row_reader r;
+  if (cxi_dims_count(&out[0].type.shape) == 0) return true;
   if (!open_rows(&r, &in[0], &p->axes, e->error)) return false;
   for (int64_t i = 0; i < r.kept.n; i++) {
     read_row(&r, i);
@@ -188,6 +189,7 @@ bool cxi_evaluate_arg(cxi_eval *e, const cxi_view *in, cxi_view *out) {
   const int sign = e->row->prim == CXI_PRIM_argmax ? 1 : -1;
   const int64_t bytes = (int64_t)cxi_dtype_bytes(p->type);
   row_reader r;
+  if (cxi_dims_count(&out[0].type.shape) == 0) return true;
   if (!open_rows(&r, &in[0], &axes, e->error)) return false;
   for (int64_t i = 0; i < r.kept.n; i++) {
     read_row(&r, i);

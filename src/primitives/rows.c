@@ -11,10 +11,12 @@ cxi_fused cxi_fuse_axes(const cxi_view *v, const cx_dims *axes,
   const cx_dims shape = cxi_dims_pick(&v->type.shape, axes);
   cxi_fused fused = { cxi_dims_count(&shape), *room };
   int64_t index[CX_MAX_DIMS] = { 0 };
+  /* Without elements the strides say nothing. */
+  const int axes_read = cxi_dims_count(&v->type.shape) ? axes->n : 0;
   *room += fused.n;
   for (int64_t i = 0; i < fused.n; i++) {
     fused.offsets[i] = 0;
-    for (int k = 0; k < axes->n; k++)
+    for (int k = 0; k < axes_read; k++)
       fused.offsets[i] += index[k] * v->strides[axes->d[k]];
     cxi_index_next(&shape, index);
   }

@@ -12,12 +12,21 @@ static cxi_view part(const cxi_view *v, int axis, int64_t start, int64_t size) {
   return window;
 }
 
+/* Arrays without elements need no copies, and their strides say nothing. */
+static bool is_empty(const cxi_view *v) {
+  return cxi_dims_count(&v->type.shape) == 0;
+}
+
 /* The cotangents of a row's results, zeros for those that are none. */
 static cx *whole_cotangents(const cxi_rule *r, const cx *ct) {
   cx *whole = cxi_handles(r->n_out, cx_none());
   for (uint32_t i = 0; whole && i < r->n_out; i++)
     whole[i] = cxi_begun(ct[i], r->out_types[i]);
   return whole;
+}
+
+static cx no_memory(void) {
+  return cxi_fail(CX_EMEMORY, "out of memory");
 }
 
 /* The operands with their batch axes at `to`. */
@@ -75,9 +84,9 @@ static void batch_concatenate(const cxi_rule *r, const cx *in, const int *axis,
   const cxi_concatenate_params *p = r->params;
   const int to = cxi_first_batched(axis, r->n_in);
   const cx *operands = batched_operands(r, in, axis, to, size);
-  if (operands)
-    out[0] =
-        cxi_concatenate(cxi_axis_shift((int)p->axis, to), r->n_in, operands);
+  out[0] = operands ? cxi_concatenate(cxi_axis_shift((int)p->axis, to), r->n_in,
+                                      operands)
+                    : no_memory();
   out_axis[0] = to;
 }
 
@@ -86,6 +95,7 @@ static bool evaluate_concatenate(cxi_eval *e, const cxi_view *in,
   const cxi_concatenate_params *p = e->params;
   const int axis = (int)p->axis;
   int64_t start = 0;
+  if (is_empty(&out[0])) return true;
   for (uint32_t i = 0; i < e->n_in; i++) {
     const int64_t size = in[i].type.shape.d[axis];
     const cxi_view to = part(&out[0], axis, start, size);
@@ -164,6 +174,7 @@ static bool evaluate_split(cxi_eval *e, const cxi_view *in, cxi_view *out) {
   const cxi_split_params *p = e->params;
   const int axis = (int)p->axis;
   int64_t start = 0;
+  if (is_empty(&in[0])) return true;
   for (uint32_t i = 0; i < e->n_out; i++) {
     const cxi_view from = part(&in[0], axis, start, p->sizes.d[i]);
     cxi_view_copy(&out[i], &from);
@@ -230,12 +241,14 @@ static void batch_stack(const cxi_rule *r, const cx *in, const int *axis,
   const int to = cxi_first_batched(axis, r->n_in);
   const bool before = to <= p->axis;
   const cx *operands = batched_operands(r, in, axis, to, size);
-  if (operands) out[0] = cxi_stack((int)p->axis + before, r->n_in, operands);
+  out[0] = operands ? cxi_stack((int)p->axis + before, r->n_in, operands)
+                    : no_memory();
   out_axis[0] = before ? to : to + 1;
 }
 
 static bool evaluate_stack(cxi_eval *e, const cxi_view *in, cxi_view *out) {
   const cxi_stack_params *p = e->params;
+  if (is_empty(&out[0])) return true;
   for (uint32_t i = 0; i < e->n_in; i++) {
     const cxi_view to = cxi_view_at(&out[0], (int)p->axis, i);
     cxi_view_copy(&to, &in[i]);
@@ -312,6 +325,7 @@ static void batch_unstack(const cxi_rule *r, const cx *in, const int *axis,
 
 static bool evaluate_unstack(cxi_eval *e, const cxi_view *in, cxi_view *out) {
   const cxi_unstack_params *p = e->params;
+  if (is_empty(&in[0])) return true;
   for (uint32_t i = 0; i < e->n_out; i++) {
     const cxi_view from = cxi_view_at(&in[0], (int)p->axis, i);
     cxi_view_copy(&out[i], &from);

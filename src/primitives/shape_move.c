@@ -321,10 +321,10 @@ static bool evaluate_rev(cxi_eval *e, const cxi_view *in, cxi_view *out) {
   const cxi_rev_params *p = e->params;
   cxi_view from = in[0];
   const int64_t bytes = (int64_t)cxi_dtype_bytes(from.type.type);
+  if (cxi_dims_count(&from.type.shape) == 0) return true;
   for (int i = 0; i < p->axes.n; i++) {
     const int axis = (int)p->axes.d[i];
     const int64_t size = from.type.shape.d[axis];
-    if (size == 0) return true;
     from.data = (char *)from.data + (size - 1) * from.strides[axis] * bytes;
     from.strides[axis] = -from.strides[axis];
   }

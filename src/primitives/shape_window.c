@@ -2,7 +2,6 @@
 #include "primitives/moves.h"
 
 #include <inttypes.h>
-#include <stdlib.h>
 #include <string.h>
 
 /* -- slice(x; start, limit, strides): x[start:limit:stride] ---------------- */
@@ -63,7 +62,7 @@ static void transpose_slice(const cxi_rule *r, const cx *in, const cx *ct,
   cx_dims high = { .n = shape->n }, interior = { .n = shape->n };
   for (int i = 0; i < shape->n; i++) {
     const int64_t n = window->d[i];
-    interior.d[i] = p->strides.d[i] - 1;
+    interior.d[i] = n > 1 ? p->strides.d[i] - 1 : 0;
     high.d[i] = shape->d[i] - p->start.d[i] -
                 (n == 0 ? 0 : (n - 1) * p->strides.d[i] + 1);
   }
@@ -132,8 +131,8 @@ static const int64_t most_padding = INT64_MAX / 4;
 static int64_t padded_size(int64_t n, int64_t low, int64_t high,
                            int64_t interior) {
   int64_t size;
-  if (llabs(low) > most_padding || llabs(high) > most_padding || interior < 0 ||
-      interior > most_padding ||
+  if (low < -most_padding || low > most_padding || high < -most_padding ||
+      high > most_padding || interior < 0 || interior > most_padding ||
       __builtin_mul_overflow(n > 0 ? n - 1 : 0, interior, &size) ||
       __builtin_add_overflow(size, n, &size) ||
       __builtin_add_overflow(size, low + high, &size))

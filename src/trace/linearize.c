@@ -1,0 +1,193 @@
+/* linearize.c - cx_linearize and cx_pullback: the primal part runs now, the
+ * residuals become captures of the linear function that is returned. */
+#include <stdio.h>
+#include <string.h>
+
+#include "trace/body.h"
+#include "trace/derive.h"
+#include "trace/tracer.h"
+
+typedef struct cut {
+  cxi_body body;
+  cxi_sig primals;            /* the tuple */
+  const cxi_structure *args;  /* its structure */
+  uint32_t n_primals, n_out;
+  cxi_type *primal_types, *out_types;
+  bool *nonzero_out;
+  cxi_partial partial;        /* programs with references */
+} cut;
+
+/* The linear function of p: a program of (residuals, argument), on an argument
+ * of structure `arg`. */
+static cx_fn linear_fn(const cxi_program *p, const char *name, uint32_t n,
+                       const cx *residuals, cxi_sig arg, cxi_sig out) {
+  cxi_item *captures = cxi_scratch(n * sizeof *captures + 1);
+  if (!captures) return cxi_report_memory(), NULL;
+  for (uint32_t i = 0; i < n; i++) captures[i] = cxi_item_of(residuals[i]);
+  return cxi_fn_of_program(p, name, n, captures, 1, &arg, out);
+}
+
+static cxi_sig floats_of(cxi_sig sig, const cxi_type *types) {
+  const uint32_t n = cxi_sig_leaves(sig);
+  cxi_type *floats = cxi_scratch(n * sizeof *floats + 1);
+  if (!floats) return 0;
+  for (uint32_t i = 0; i < n; i++)
+    floats[i] = cxi_type_is_float(types[i]) ? types[i] : 0;
+  return cxi_sig_with_types(sig, floats);
+}
+
+static bool cut_primals(cut *c, cx_fn f, cx primals, cx *out_poison) {
+  const cxi_item item = cxi_number_strong(cxi_item_of(primals));
+  if (item.kind == CXI_ITEM_POISON)
+    return *out_poison = item.as.handle, false;
+  c->primals = cxi_sig_of(item);
+  c->args = item.kind == CXI_ITEM_TREE && c->primals
+                ? cxi_structure_of(c->primals) : NULL;
+  if (!c->args || c->args->is_dict) {
+    *out_poison = cxi_report(CX_ETREE, "linearize: the primals are one tuple");
+    return false;
+  }
+  if (!cxi_body_resolve(&c->body, f, c->args->n, c->args->items, out_poison))
+    return false;
+  const cxi_program *p = c->body.p;
+  c->n_primals = c->args->n_leaves;
+  c->n_out = p->n_out;
+  c->primal_types = cxi_scratch(c->n_primals * sizeof *c->primal_types + 1);
+  c->out_types = cxi_scratch(c->n_out * sizeof *c->out_types + 1);
+  c->nonzero_out = cxi_scratch(c->n_out + 1u);
+  bool *nonzero = cxi_scratch(p->n_in + 1u);
+  if (!c->primal_types || !c->out_types || !c->nonzero_out || !nonzero)
+    return *out_poison = cxi_report_memory(), false;
+  cxi_sig_types(c->primals, c->primal_types);
+  cxi_sig_types(c->body.entry->out, c->out_types);
+  for (uint32_t i = 0; i < c->n_primals; i++)
+    nonzero[c->body.n_consts + i] = cxi_type_is_float(c->primal_types[i]);
+  cxi_error error = { 0 };
+  if (cxi_linearize(p, nonzero, &c->partial, c->nonzero_out, &error))
+    return true;
+  *out_poison = cxi_report_error(f->code->name, &error);
+  return false;
+}
+
+/* Runs the known part: outs, then residuals, as handles. */
+static bool run_known(const cut *c, cx primals, cx *out, cx *out_poison) {
+  const cxi_program *known = c->partial.known;
+  cx *in = cxi_scratch(known->n_in * sizeof *in + 1);
+  if (!in) return *out_poison = cxi_report_memory(), false;
+  cxi_body_consts(&c->body, in);
+  cxi_leaf_operands(cxi_number_strong(cxi_item_of(primals)),
+                    in + c->body.n_consts);
+  if (cxi_call(known, in, out)) return true;
+  *out_poison = known->n_out ? out[0] : cxi_poison_last();
+  return false;
+}
+
+/* (residuals, tangents of the floats) -> a tangent of each floating result. */
+static const cxi_program *forward(const cut *c, cxi_error *error) {
+  const cxi_program *u = c->partial.unknown;
+  const uint32_t n_residuals = c->partial.n_residuals;
+  const uint32_t n_tangents = u->n_in - n_residuals;
+  cxi_builder b;
+  cx *in = cxi_scratch(u->n_in * sizeof *in + 1);
+  cx *own = cxi_scratch(u->n_in * sizeof *own + 1);
+  cx *made = cxi_scratch(u->n_out * sizeof *made + 1);
+  cx *out = cxi_scratch(c->n_out * sizeof *out + 1);
+  if (!in || !own || !made || !out) return NULL;
+  cxi_builder_open(&b);
+  for (uint32_t i = 0; i < u->n_in; i++) {
+    const uint32_t to =
+        i < n_residuals ? n_tangents + i : i - n_residuals;
+    own[to] = in[i] = cxi_builder_input(&b, u->values[to].type);
+  }
+  cxi_replay(u, own, made);
+  uint32_t n_out = 0, at = 0;
+  for (uint32_t i = 0; i < c->n_out; i++) {
+    if (!cxi_type_is_float(c->out_types[i])) continue;
+    out[n_out++] =
+        c->nonzero_out[i] ? made[at++] : cxi_zeros(c->out_types[i]);
+  }
+  return cxi_builder_finish(&b, u->name, u->n_in, in, n_out, out, error);
+}
+
+/* (residuals, cotangents of the floats) -> a cotangent of each floating
+ * primal. */
+static const cxi_program *backward(const cut *c, cxi_error *error) {
+  const cxi_program *u = c->partial.unknown;
+  const uint32_t n_residuals = c->partial.n_residuals;
+  const uint32_t n_tangents = u->n_in - n_residuals;
+  bool *linear = cxi_scratch(u->n_in + 1u), *all = cxi_scratch(u->n_out + 1u);
+  cx *in = cxi_scratch((n_residuals + c->n_out) * sizeof *in + 1);
+  cx *own = cxi_scratch((n_residuals + c->n_out) * sizeof *own + 1);
+  cx *out = cxi_scratch(n_tangents * sizeof *out + 1);
+  if (!linear || !all || !in || !own || !out) return NULL;
+  for (uint32_t i = 0; i < n_tangents; i++) linear[i] = true;
+  for (uint32_t i = 0; i < u->n_out; i++) all[i] = true;
+  const cxi_program *t = cxi_transpose_program(u, linear, all, NULL, error);
+  if (!t) return NULL;
+  cxi_builder b;
+  cxi_builder_open(&b);
+  uint32_t n_in = 0, n_own = 0;
+  for (; n_in < n_residuals; n_in++)
+    own[n_own++] = in[n_in] =
+        cxi_builder_input(&b, u->values[n_tangents + n_in].type);
+  for (uint32_t i = 0; i < c->n_out; i++) {
+    if (!cxi_type_is_float(c->out_types[i])) continue;
+    in[n_in] = cxi_builder_input(&b, c->out_types[i]);
+    if (c->nonzero_out[i]) own[n_own++] = in[n_in];
+    n_in++;
+  }
+  cxi_replay(t, own, out);
+  return cxi_builder_finish(&b, u->name, n_in, in, n_tangents, out, error);
+}
+
+static cx_fn finish(const cut *c, bool pulls, const cx *known) {
+  cxi_error error = { 0 };
+  const cxi_program *p = pulls ? backward(c, &error) : forward(c, &error);
+  const cxi_sig x = floats_of(c->primals, c->primal_types);
+  const cxi_sig y = floats_of(c->body.entry->out, c->out_types);
+  char name[160];
+  snprintf(name, sizeof name, "%s(%.120s)", pulls ? "pullback" : "linearize",
+           c->body.f->code->name);
+  cx_fn f = NULL;
+  if (!p || !x || !y) cxi_report_error(name, &error);
+  else
+    f = linear_fn(p, name, c->partial.n_residuals, known + c->n_out,
+                  pulls ? y : x, pulls ? x : y);
+  cxi_program_release(p);
+  return f;
+}
+
+static cx_fn linearize(cx_fn f, cx primals, cx *out_value, bool pulls) {
+  cut c = { 0 };
+  cx poison = { 0, 1 }, value = poison;
+  cx_fn made = NULL;
+  const cxi_mark mark = cxi_scratch_mark();
+  cxi_hold_enter();
+  if (cut_primals(&c, f, primals, &poison)) {
+    cx *known = cxi_scratch(c.partial.known->n_out * sizeof *known + 1);
+    if (!known) poison = cxi_report_memory();
+    else if (run_known(&c, primals, known, &poison)) {
+      made = finish(&c, pulls, known);
+      value = cxi_tree_of_handles(c.body.entry->out, known);
+    }
+  }
+  cxi_body_end(&c.body);
+  cxi_hold_leave();
+  cxi_scratch_reset(mark);
+  if (out_value) *out_value = made ? value : poison;
+  return made;
+}
+
+cx_fn cx_linearize(cx_fn f, cx primals, cx *out_value) {
+  if (f && cxi_context_need())
+    return linearize(f, primals, out_value, false);
+  if (out_value) *out_value = cxi_poison_last();
+  return NULL;
+}
+
+cx_fn cx_pullback(cx_fn f, cx primals, cx *out_value) {
+  if (f && cxi_context_need())
+    return linearize(f, primals, out_value, true);
+  if (out_value) *out_value = cxi_poison_last();
+  return NULL;
+}

@@ -5,7 +5,7 @@
 #include "ir/row.h"
 #include "trace/device.h"
 
-extern const cxi_device cxi_reference_device;
+extern const cxi_device cxi_reference_device, cxi_cpu_device;
 
 bool cxi_reference_apply(cx_ctx *ctx, cxi_prim prim, const void *params,
                          uint32_t n_in, const cxi_view *in, uint32_t n_out,

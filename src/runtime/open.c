@@ -12,7 +12,7 @@ static bool jit_disabled(void) {
 
 const cxi_device *cxi_device_find(const char *name, cxi_error *error) {
   if (!name || !strcmp(name, "cpu") || !strcmp(name, "cpu:0"))
-    return &cxi_reference_device;
+    return &cxi_cpu_device;
   if (!strcmp(name, "reference")) return &cxi_reference_device;
   if (!strncmp(name, "cuda", 4))
     cxi_error_set(error, CX_EDEVICE,

@@ -116,12 +116,12 @@ void cxi_block_give(void *memory, size_t capacity, cxi_account *account) {
   int class = class_of(capacity, &exact);
   discharge(account, capacity);
   pthread_mutex_lock(&lock);
-  bool keep = stats.waiting_bytes + capacity <= WAITING_MOST;
+  bool keep = stats.waiting_bytes + exact <= WAITING_MOST;
   if (keep) {
     waiting *block = memory;
     block->next = classes[class];
     classes[class] = block;
-    stats.waiting_bytes += capacity;
+    stats.waiting_bytes += exact;
   }
   pthread_mutex_unlock(&lock);
   if (!keep) discard(memory);

@@ -39,7 +39,7 @@ typedef struct cxi_entry {
   bool *weak_out;             /* outputs that are C numbers; NULL: none */
   size_t bytes;
   struct cxi_entry *next, *newer, *older;
-  struct cxi_compiled *compiled; /* kept by runtime, which frees it */
+  struct cxi_compiled *compiled; /* kept by runtime/jit.c, which frees it */
 } cxi_entry;
 
 /* NULL, with request->poison, after reporting. */

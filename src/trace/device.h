@@ -5,9 +5,6 @@
 #include "base/view.h"
 #include "trace/context.h"
 
-/* An executable for one program, kept by an entry of the memo (call.h). */
-typedef struct cxi_compiled cxi_compiled;
-
 struct cxi_device {
   const char *name;
   /* One equation at once: out[] are dense views to be filled. */
@@ -17,6 +14,7 @@ struct cxi_device {
   /* A program at once; out[i] becomes a new array. */
   bool (*run)(cx_ctx *, const cxi_program *, const cxi_view *in,
               cxi_array **out, cxi_error *error);
+  const struct cxi_backend *backend; /* NULL: it does not compile */
 };
 
 /* The emitter of plain operations: infer, then the device's apply. */

@@ -8,18 +8,30 @@
 
 /* -- arrays -------------------------------------------------------------------- */
 
-/* The array stands at the head of its block, its elements after it. */
-static const size_t HEAD = (sizeof(cxi_array) + 63) & ~(size_t)63;
+/* The array and its elements are two blocks, so that a donation can take the
+ * elements while handles still name the array. */
+static cxi_array *head_make(void) {
+  size_t capacity;
+  return cxi_block_take(sizeof(cxi_array), NULL, &capacity);
+}
+
+static void head_free(cxi_array *a) {
+  cxi_block_give(a, sizeof *a, NULL);
+}
 
 cxi_array *cxi_array_make(cxi_type type, cxi_account *account) {
   const int64_t bytes = cxi_aval_bytes(cxi_type_aval(type));
   size_t capacity;
   if (!type || bytes < 0) return NULL;
-  cxi_array *a = cxi_block_take(HEAD + (size_t)bytes, account, &capacity);
-  if (!a) return NULL;
+  void *data = cxi_block_take((size_t)bytes, account, &capacity);
+  cxi_array *a = data ? head_make() : NULL;
+  if (!a) {
+    if (data) cxi_block_give(data, capacity, account);
+    return NULL;
+  }
   *a = (cxi_array){ .refs = 1,
                     .type = type,
-                    .data = (char *)a + HEAD,
+                    .data = data,
                     .capacity = capacity,
                     .account = account,
                     .site = cxi_site_now() };
@@ -28,7 +40,7 @@ cxi_array *cxi_array_make(cxi_type type, cxi_account *account) {
 
 cxi_array *cxi_array_foreign(cxi_type type, void *data,
                              void (*release)(void *user), void *user) {
-  cxi_array *a = cxi_alloc_zeroed(1, sizeof *a);
+  cxi_array *a = head_make();
   if (!a) return NULL;
   *a = (cxi_array){ .refs = 1,
                     .type = type,
@@ -46,12 +58,9 @@ cxi_array *cxi_array_retain(cxi_array *a) {
 }
 
 static void array_free(cxi_array *a) {
-  if (a->capacity) {
-    cxi_block_give(a, a->capacity, a->account);
-    return;
-  }
+  if (a->capacity) cxi_block_give(a->data, a->capacity, a->account);
   if (a->release) a->release(a->user);
-  cxi_free(a);
+  head_free(a);
 }
 
 void cxi_array_release(cxi_array *a) {
@@ -62,10 +71,26 @@ void cxi_array_release(cxi_array *a) {
     array_free(a);
 }
 
-void cxi_array_donate(cxi_array *a, cxi_name site, cxi_name function) {
+void cxi_array_donate(cxi_array *a, cxi_array *heir, cxi_name site,
+                      cxi_name function) {
+  if (heir) {
+    heir->data = a->data;
+    heir->capacity = a->capacity;
+    heir->account = a->account;
+  } else if (a->capacity) {
+    cxi_block_give(a->data, a->capacity, a->account);
+  }
   a->data = NULL;
-  a->donated_at = site;
+  a->capacity = 0;
+  a->donated_at = site ? site : cxi_name_of("?");
   a->donated_to = function;
+}
+
+cxi_array *cxi_array_hollow(cxi_type type) {
+  cxi_array *a = head_make();
+  if (!a) return NULL;
+  *a = (cxi_array){ .refs = 1, .type = type, .site = cxi_site_now() };
+  return a;
 }
 
 /* -- items ------------------------------------------------------------------------ */

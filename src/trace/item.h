@@ -60,6 +60,7 @@ struct cxi_array {
   cxi_name donated_at;        /* the call that took the buffer, or 0 */
   cxi_name donated_to;        /* its function */
   bool pinned;                /* cx_data has shown the address */
+  uint32_t mark;              /* of the call that looks for it twice */
 };
 /* A new array with one reference, its elements not set. NULL without memory
  * or beyond the limit of the account. */
@@ -69,8 +70,11 @@ cxi_array *cxi_array_foreign(cxi_type type, void *data,
                              void (*release)(void *user), void *user);
 cxi_array *cxi_array_retain(cxi_array *a);
 void cxi_array_release(cxi_array *a); /* NULL: nothing */
-/* Ends the buffer for all handles. */
-void cxi_array_donate(cxi_array *a, cxi_name site, cxi_name function);
+/* Ends the array for all handles; its elements become the heir's, which was
+ * made hollow, or are freed (NULL). */
+void cxi_array_donate(cxi_array *a, cxi_array *heir, cxi_name site,
+                      cxi_name function);
+cxi_array *cxi_array_hollow(cxi_type type); /* without elements yet */
 static inline size_t cxi_array_bytes(const cxi_array *a) {
   return (size_t)cxi_aval_bytes(cxi_type_aval(a->type));
 }

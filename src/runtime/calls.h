@@ -1,0 +1,21 @@
+/* calls.h - what a cx_jit function has compiled, and why. */
+#ifndef CXI_CALLS_H
+#define CXI_CALLS_H
+
+#include "runtime/executables.h"
+#include "trace/call.h"
+
+/* One signature compiled: shared by its memo entry and its function's list. */
+typedef struct cxi_compiled {
+  uint32_t refs;
+  cxi_executable *exe;        /* a reference; NULL: given up */
+  uint64_t used;              /* by the clock of its function */
+} cxi_compiled;
+
+/* The executable for this call, with a reference, compiled if need be. donate:
+ * by input of the program. NULL with *error. */
+cxi_executable *cxi_calls_executable(const cxi_invocation *call,
+                                     const struct cxi_backend *backend,
+                                     const bool *donate, cxi_error *error);
+
+#endif

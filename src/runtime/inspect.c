@@ -1,0 +1,199 @@
+/* inspect.c - what a function records, saves and holds. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "calx/inspect.h"
+#include "ir/text.h"
+#include "ops/ops.h"
+#include "runtime/devices.h"
+#include "runtime/executables.h"
+#include "trace/call.h"
+#include "transforms/transforms.h"
+
+/* Text of any length that lives until the scope ends; frees it. */
+static const char *taken(char *text) {
+  const char *shown = text ? cxi_string(text) : "";
+  cxi_free(text);
+  return shown;
+}
+
+typedef char *describe(const cxi_invocation *call);
+
+/* Resolves f and has it described; "" after an error. */
+static const char *inspect(cx_fn f, int n, const cx *args, const char *at,
+                           describe *d) {
+  const cxi_name before = cxi_enter(at);
+  const cxi_mark mark = cxi_scratch_mark();
+  cxi_invocation c;
+  const char *text = "";
+  if (cxi_invoke(&c, f, (uint32_t)n, args)) text = taken(d(&c));
+  cxi_invocation_end(&c);
+  cxi_scratch_reset(mark);
+  cxi_site_use(before);
+  return text;
+}
+
+static char *program_text(const cxi_invocation *c) {
+  return cxi_program_print(c->entry->program, (cxi_text_options){ 0 });
+}
+
+const char *cx_jaxpr_(cx_fn f, int n, const cx *args, const char *at) {
+  return inspect(f, n, args, at, program_text);
+}
+
+/* -- residuals ---------------------------------------------------------------------------- */
+
+/* Where a residual of the known program arises: an input by its argument, a
+ * result by its equation's line. */
+static size_t print_residual(char *out, size_t room, const cxi_invocation *c,
+                             const cxi_program *known, uint32_t output) {
+  const uint32_t value = known->outputs[output];
+  char type[128];
+  cxi_aval_print(type, sizeof type,
+                 cxi_type_aval(known->values[value].type));
+  const uint32_t source = known->values[value].source;
+  const uint32_t n_leading = c->entry->n_lead + c->entry->n_extras;
+  if (source == CXI_INPUT && value < n_leading)
+    return (size_t)snprintf(out, room, "%s captured\n", type);
+  if (source == CXI_INPUT)
+    return (size_t)snprintf(
+        out, room, "%s from %s\n", type,
+        cxi_leaf_name_of(c->f->code, c->n_args, c->sigs + c->f->n_captures,
+                         value - n_leading).text);
+  if (!cxi_is_equation(source))
+    return (size_t)snprintf(out, room, "%s literal\n", type);
+  const cxi_equation *e = &known->equations[source];
+  return (size_t)snprintf(out, room, "%s from %s at %s%s%s\n", type,
+                          cxi_prim_name((cxi_prim)e->prim),
+                          cxi_name_text(e->site), e->scope ? " in " : "",
+                          cxi_name_text(e->scope));
+}
+
+static char *residuals(const cxi_invocation *c) {
+  const cxi_program *p = c->entry->program;
+  const uint32_t n_leading = c->entry->n_lead + c->entry->n_extras;
+  bool *nonzero = cxi_scratch(p->n_in + 1u), *made = cxi_scratch(p->n_out + 1u);
+  cxi_partial cut;
+  cxi_error error = { 0 };
+  char *text = NULL;
+  if (!nonzero || !made) return NULL;
+  for (uint32_t i = n_leading; i < p->n_in; i++)
+    nonzero[i] = cxi_type_is_float(p->values[i].type);
+  cxi_hold_enter();
+  if (cxi_linearize(p, nonzero, &cut, made, &error)) {
+    const size_t room = (size_t)cut.n_residuals * 640 + 1;
+    size_t n = 0;
+    text = cxi_alloc(room);
+    if (text) text[0] = 0;
+    for (uint32_t i = 0; text && i < cut.n_residuals; i++)
+      n += print_residual(text + n, room - n, c, cut.known, p->n_out + i);
+  } else {
+    cxi_report_error(c->f->code->name, &error);
+  }
+  cxi_hold_leave();
+  return text;
+}
+
+const char *cx_saved_residuals_(cx_fn f, int n, const cx *args,
+                                const char *at) {
+  return inspect(f, n, args, at, residuals);
+}
+
+/* -- the plan ---------------------------------------------------------------------------------- */
+
+static char *plan(const cxi_invocation *c) {
+  cxi_error error = { 0 };
+  const struct cxi_backend *backend = cxi_context_now()->device->backend;
+  if (!backend) return cxi_copy_string("the reference device plans nothing\n");
+  cxi_executable *exe = cxi_executable_for(c->entry->program, backend, NULL,
+                                           false, NULL, &error);
+  if (!exe) cxi_report_error(c->f->code->name, &error);
+  char *text = exe ? cxi_copy_string(cxi_executable_plan(exe)) : NULL;
+  cxi_executable_release(exe);
+  return text;
+}
+
+const char *cx_plan_(cx_fn f, int n, const cx *args, const char *at) {
+  return inspect(f, n, args, at, plan);
+}
+
+/* -- live arrays --------------------------------------------------------------------------------- */
+
+typedef struct live {
+  uint32_t n, cap;
+  const cxi_array **arrays;
+  bool failed;
+} live;
+
+static void add_item(live *l, cxi_item item) {
+  if (item.kind == CXI_ITEM_TREE) {
+    for (uint32_t i = 0; i < item.as.tree->n; i++)
+      add_item(l, item.as.tree->items[i]);
+    return;
+  }
+  if (item.kind != CXI_ITEM_ARRAY || !item.as.array->data) return;
+  if (!cxi_grow(&l->arrays, &l->cap, l->n + 1u, sizeof *l->arrays)) {
+    l->failed = true;
+    return;
+  }
+  l->arrays[l->n++] = item.as.array;
+}
+
+/* All that handles of the context hold, by address. */
+static void collect(live *l, const cx_ctx *ctx) {
+  for (uint32_t i = 0; i < ctx->n_slots; i++) add_item(l, ctx->slots[i].item);
+  for (uint32_t i = 0; i < ctx->n_kept; i++)
+    if (ctx->kept[i].serial) add_item(l, ctx->kept[i].item);
+  for (uint32_t i = 0; i < ctx->n_scopes; i++)
+    for (const struct cx_fn_ *f = ctx->scopes[i].functions; f; f = f->next)
+      for (uint32_t k = 0; k < f->n_captures; k++) add_item(l, f->captures[k]);
+}
+
+static int by_address(const void *a, const void *b) {
+  const cxi_array *const *x = a, *const *y = b;
+  return *x < *y ? -1 : *x > *y;
+}
+
+static int by_site(const void *a, const void *b) {
+  const cxi_array *const *x = a, *const *y = b;
+  const int c = (*x)->site < (*y)->site ? -1 : (*x)->site > (*y)->site;
+  return c ? c : (*x)->type < (*y)->type ? -1 : (*x)->type > (*y)->type;
+}
+
+static void print_live(live *l, char *text, size_t room) {
+  size_t bytes = 0, at = 0;
+  uint32_t n = 0;
+  qsort(l->arrays, l->n, sizeof *l->arrays, by_address);
+  for (uint32_t i = 0; i < l->n; i++)
+    if (i == 0 || l->arrays[i] != l->arrays[n - 1]) l->arrays[n++] = l->arrays[i];
+  qsort(l->arrays, n, sizeof *l->arrays, by_site);
+  for (uint32_t i = 0; i < n; i++) bytes += cxi_array_bytes(l->arrays[i]);
+  at = (size_t)snprintf(text, room, "%u arrays, %zu bytes\n", n, bytes);
+  for (uint32_t i = 0, k; i < n && at < room; i = k) {
+    const cxi_array *a = l->arrays[i];
+    char type[128];
+    for (k = i; k < n && l->arrays[k]->site == a->site
+                && l->arrays[k]->type == a->type;)
+      k++;
+    cxi_aval_print(type, sizeof type, cxi_type_aval(a->type));
+    at += (size_t)snprintf(text + at, room - at, "%s: %u of %s, %zu bytes\n",
+                           a->site ? cxi_name_text(a->site) : "?", k - i, type,
+                           (k - i) * cxi_array_bytes(a));
+  }
+}
+
+const char *cx_live_report(void) {
+  const cx_ctx *ctx = cxi_context_need();
+  live l = { 0 };
+  if (!ctx) return "";
+  collect(&l, ctx);
+  const size_t room = (size_t)l.n * 700 + 128;
+  char *text = l.failed ? NULL : cxi_alloc(room);
+  if (text && l.n) print_live(&l, text, room);
+  else if (text) snprintf(text, room, "0 arrays, 0 bytes\n");
+  else cxi_report_memory();
+  cxi_free(l.arrays);
+  return taken(text);
+}

@@ -18,7 +18,7 @@ typedef struct cxi_calls {
   cxi_compiled **kept;        /* cache_max of them; references */
   uint32_t n_sigs;            /* of the signature compiled last */
   cxi_sig *sigs;
-  char reasons[REASONS][384];
+  char reasons[REASONS][1024];
   struct cxi_calls *next;     /* of all functions */
 } cxi_calls;
 
@@ -156,7 +156,7 @@ static void describe_change(const cxi_calls *calls, const cxi_invocation *call,
 }
 
 static void note_miss(cxi_calls *calls, const cxi_invocation *call) {
-  char change[256];
+  char change[640];
   describe_change(calls, call, change, sizeof change);
   char *line = calls->reasons[calls->compiled % REASONS];
   const cxi_name site = cxi_site_now();
@@ -223,7 +223,7 @@ cxi_executable *cxi_calls_executable(const cxi_invocation *call,
 /* -- the report ----------------------------------------------------------------------------------- */
 
 static const char *report(const cxi_calls *calls) {
-  char text[REASONS * 400 + 200];
+  char text[REASONS * 1024 + 256];
   size_t n = (size_t)snprintf(
       text, sizeof text, "%s: %llu compiled, %llu hits\n", calls->code->name,
       (unsigned long long)calls->compiled, (unsigned long long)calls->hits);

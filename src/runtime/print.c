@@ -37,6 +37,12 @@ static int digits_of(cx_dtype type, double x) {
   return 8;
 }
 
+/* As few digits as give it back, then blanks: the points stand in line. */
+static void print_fixed(char *out, size_t room, const layout *l, double x) {
+  const int d = digits_of(l->type.type, x);
+  snprintf(out, room, "%.*f%s%*s", d, x, d == 0 ? "." : "", l->digits - d, "");
+}
+
 static void print_element(char *out, size_t room, const layout *l,
                           const void *at) {
   const cx_dtype type = l->type.type;
@@ -51,7 +57,7 @@ static void print_element(char *out, size_t room, const layout *l,
       else if (isinf(x)) snprintf(out, room, x < 0 ? "-inf" : "inf");
       else if (l->scientific) snprintf(out, room, "%.*e", l->digits, x);
       else if (l->digits == 0) snprintf(out, room, "%.0f.", x);
-      else snprintf(out, room, "%.*f", l->digits, x);
+      else print_fixed(out, room, l, x);
       break;
     }
     case CXI_RANDOM_KEY:

@@ -114,6 +114,9 @@ cx cxi_poison_last(void);     /* of the error reported last */
 /* 0 without memory, reported. */
 uint32_t cxi_scope_push(cx_ctx *ctx, cxi_scope_kind kind, const char *name);
 void cxi_scope_pop(cx_ctx *ctx, uint32_t serial);
+/* Remembers what ended, for messages about its handles. */
+void cxi_ended_add(cx_ctx *ctx, uint32_t serial, cxi_scope_kind kind,
+                   const char *name);
 
 /* A handle for an item whose reference it takes. */
 cx cxi_handle(cxi_item item);

@@ -20,14 +20,14 @@ uint32_t cxi_scope_push(cx_ctx *ctx, cxi_scope_kind kind, const char *name) {
   return serial;
 }
 
-static void remember(cx_ctx *ctx, uint32_t serial, cxi_scope_kind kind,
-                     const char *name) {
+void cxi_ended_add(cx_ctx *ctx, uint32_t serial, cxi_scope_kind kind,
+                   const char *name) {
   ctx->ended[ctx->n_ended++ % CXI_ENDED] = (cxi_ended){ serial, kind, name };
 }
 
 static void kept_free(cx_ctx *ctx, uint32_t i) {
   cxi_kept *k = &ctx->kept[i];
-  remember(ctx, k->serial, CXI_SCOPE_KEPT, NULL);
+  cxi_ended_add(ctx, k->serial, CXI_SCOPE_KEPT, NULL);
   const cxi_item item = k->item;
   *k = (cxi_kept){ .next = ctx->free_kept };
   ctx->free_kept = i + 1;
@@ -38,7 +38,7 @@ static void kept_free(cx_ctx *ctx, uint32_t i) {
  * the scope is off the stack before. */
 static void pop_top(cx_ctx *ctx) {
   cxi_scope_entry s = ctx->scopes[--ctx->n_scopes];
-  remember(ctx, s.serial, s.kind, s.name);
+  cxi_ended_add(ctx, s.serial, s.kind, s.name);
   cxi_functions_release(s.functions);
   while (ctx->n_slots > s.first) {
     const cxi_item item = ctx->slots[--ctx->n_slots].item;

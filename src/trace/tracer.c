@@ -184,6 +184,7 @@ void cxi_trace_close(cxi_trace *t) {
   cxi_site_use(t->site);
   cxi_scope_use(t->outer_scope);
   cxi_scope_pop(t->ctx, t->scope);
+  cxi_ended_add(t->ctx, t->builder.serial, CXI_SCOPE_TRACE, t->name);
 }
 
 void cxi_trace_free(cxi_trace *t) {

@@ -16,7 +16,7 @@
 static const char RECORD[] = "conformance/special_values.json.gz";
 static const double TOLERANCE = 2e-6;
 
-/* -- the record --------------------------------------------------------------- */
+/* -- the record ------------------------------------------------------------ */
 
 /* The operations whose names differ; the others have the primitive's name.
  * Those that are no primitives here are left out. */
@@ -94,7 +94,7 @@ static const char *params_of(json_t *entry, char *out, size_t room) {
   return out;
 }
 
-/* -- comparing ------------------------------------------------------------------ */
+/* -- comparing ------------------------------------------------------------- */
 
 static double number(const cxi_view *a, int64_t i) {
   const size_t bytes = cxi_dtype_bytes(a->type.type);

@@ -25,7 +25,7 @@ static arrays inputs_of(const cxi_program *p) {
   return in;
 }
 
-/* -- floating functions against the C library in double ---------------------------- */
+/* -- floating functions against the C library in double -------------------- */
 
 static double d_erf_inv(double x) {
   double lo = -6, hi = 6;
@@ -101,7 +101,7 @@ static void test_float_functions(void **state) {
                   ops[i].lo, ops[i].hi);
 }
 
-/* -- integers ------------------------------------------------------------------------- */
+/* -- integers -------------------------------------------------------------- */
 
 /* The result in 128 bits, before it wraps. */
 __extension__ typedef __int128 wide;
@@ -185,7 +185,7 @@ static void test_integers(void **state) {
       check_integer(ops[i].op, ops[i].f, (cx_dtype)type);
 }
 
-/* -- views ------------------------------------------------------------------------------ */
+/* -- views ----------------------------------------------------------------- */
 
 /* A transposed, a reversed and a repeated operand. */
 static void test_strided_views(void **state) {
@@ -222,7 +222,7 @@ static void test_strided_views(void **state) {
     for (int k = 0; k < 4; k++) assert_int_equal(whole[4 * i + k], 3 * k + i);
 }
 
-/* -- conversions ------------------------------------------------------------------------- */
+/* -- conversions ----------------------------------------------------------- */
 
 static const double NUMBERS[] = {
   0,        -0.0,      0.5,    -0.5,       1.5,        2.5,      -1,
@@ -296,7 +296,7 @@ static void test_integers_round_once(void **state) {
   cxi_program_release(p);
 }
 
-/* -- choosing ------------------------------------------------------------------------------ */
+/* -- choosing -------------------------------------------------------------- */
 
 static void test_select(void **state) {
   (void)state;
@@ -342,7 +342,7 @@ static void test_bitcast(void **state) {
   cxi_program_release(p);
 }
 
-/* -- errors ------------------------------------------------------------------------------------ */
+/* -- errors ---------------------------------------------------------------- */
 
 static void check_refused(const char *types, const char *equation,
                           const char *reason) {

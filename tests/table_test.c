@@ -17,7 +17,7 @@
 static const char MATRIX_FILE[] = "docs/primitives.md";
 static const double TOLERANCE = 1e-6;
 
-/* -- examples -------------------------------------------------------------------- */
+/* -- examples -------------------------------------------------------------- */
 
 /* Calls f for every example, with a name for its failures. */
 static void each_example(void (*f)(const cxi_row *, const cxi_program *)) {
@@ -63,7 +63,7 @@ static arrays inputs_of(const cxi_row *row, const cxi_program *p,
   return in;
 }
 
-/* -- rows and text ------------------------------------------------------------------ */
+/* -- rows and text --------------------------------------------------------- */
 
 static void test_rows_are_complete(void **state) {
   (void)state;
@@ -118,7 +118,7 @@ static void test_subjects(void **state) {
   each_example(check_subject);
 }
 
-/* -- derivatives ----------------------------------------------------------------------- */
+/* -- derivatives ----------------------------------------------------------- */
 
 static bool has_float_input(const cxi_program *p) {
   for (uint32_t i = 0; i < p->n_in; i++)
@@ -235,7 +235,7 @@ static void test_derivatives(void **state) {
   }
 }
 
-/* -- batches ------------------------------------------------------------------------------ */
+/* -- batches --------------------------------------------------------------- */
 
 static void check_batches(const cxi_row *row, const cxi_program *p) {
   enum { SUBSETS = 16 };
@@ -249,7 +249,7 @@ static void test_batches(void **state) {
   each_example(check_batches);
 }
 
-/* -- memory that runs out -------------------------------------------------------------------- */
+/* -- memory that runs out -------------------------------------------------- */
 
 typedef struct transform {
   const char *name;
@@ -340,7 +340,7 @@ static void test_memory(void **state) {
   cxi_memos_clear();
 }
 
-/* -- the matrix of rules ------------------------------------------------------------------------ */
+/* -- the matrix of rules --------------------------------------------------- */
 
 static const char *form_of(const cxi_row *row) {
   static const char *const names[] = {

@@ -1,4 +1,4 @@
-/* lax_elementwise.c - the elementwise operations that rules are written with. */
+/* lax_elementwise.c - the elementwise operations of rules. */
 #include "ops/lax.h"
 
 /* What primitives without parameters are given. */

@@ -1,4 +1,4 @@
-/* lax_random.c - the random operations that rules are written with. */
+/* lax_random.c - the random operations of rules. */
 #include "ops/lax.h"
 
 cx cxi_random_seed(cx seed) {

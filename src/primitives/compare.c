@@ -2,7 +2,7 @@
 #include "primitives/families.h"
 #include "primitives/kernels.h"
 
-/* -- eq: x == y -------------------------------------------------------------- */
+/* -- eq: x == y ------------------------------------------------------------ */
 static const char *const examples_eq[] = {
   "program @f(%0: f32[2,3], %1: f32[2,3]) { "
   "%2: bool[2,3] = eq %0, %1 return %2 }",
@@ -26,7 +26,7 @@ const cxi_row cxi_row_eq = {
   .examples = examples_eq,
 };
 
-/* -- ne: x != y -------------------------------------------------------------- */
+/* -- ne: x != y ------------------------------------------------------------ */
 static const char *const examples_ne[] = {
   "program @f(%0: f32[2,3], %1: f32[2,3]) { "
   "%2: bool[2,3] = ne %0, %1 return %2 }",
@@ -50,7 +50,7 @@ const cxi_row cxi_row_ne = {
   .examples = examples_ne,
 };
 
-/* -- lt: x < y --------------------------------------------------------------- */
+/* -- lt: x < y ------------------------------------------------------------- */
 static const char *const examples_lt[] = {
   "program @f(%0: f32[2,3], %1: f32[2,3]) { "
   "%2: bool[2,3] = lt %0, %1 return %2 }",
@@ -74,7 +74,7 @@ const cxi_row cxi_row_lt = {
   .examples = examples_lt,
 };
 
-/* -- le: x <= y -------------------------------------------------------------- */
+/* -- le: x <= y ------------------------------------------------------------ */
 static const char *const examples_le[] = {
   "program @f(%0: f32[2,3], %1: f32[2,3]) { "
   "%2: bool[2,3] = le %0, %1 return %2 }",
@@ -98,7 +98,7 @@ const cxi_row cxi_row_le = {
   .examples = examples_le,
 };
 
-/* -- gt: x > y --------------------------------------------------------------- */
+/* -- gt: x > y ------------------------------------------------------------- */
 static const char *const examples_gt[] = {
   "program @f(%0: f32[2,3], %1: f32[2,3]) { "
   "%2: bool[2,3] = gt %0, %1 return %2 }",
@@ -122,7 +122,7 @@ const cxi_row cxi_row_gt = {
   .examples = examples_gt,
 };
 
-/* -- ge: x >= y -------------------------------------------------------------- */
+/* -- ge: x >= y ------------------------------------------------------------ */
 static const char *const examples_ge[] = {
   "program @f(%0: f32[2,3], %1: f32[2,3]) { "
   "%2: bool[2,3] = ge %0, %1 return %2 }",

@@ -9,7 +9,7 @@ static bool infer_target(cxi_infer *c, cx_dtype type) {
                         cxi_dtype_name(type));
 }
 
-/* -- convert: x as another dtype --------------------------------------------- */
+/* -- convert: x as another dtype ------------------------------------------- */
 static bool infer_convert(cxi_infer *c) {
   const cxi_convert_params *p = c->params;
   return cxi_infer_count(c, 1) && cxi_infer_kind(c, 0, CXI_ACCEPT_ORDERED) &&
@@ -71,7 +71,7 @@ const cxi_row cxi_row_convert = {
   .examples = examples_convert,
 };
 
-/* -- bitcast: the bits of x as another dtype --------------------------------- */
+/* -- bitcast: the bits of x as another dtype ------------------------------- */
 /* A narrower dtype adds a last axis of the parts, low bytes first; a wider one
  * takes the last axis away. */
 static bool infer_bitcast(cxi_infer *c) {
@@ -134,7 +134,7 @@ const cxi_row cxi_row_bitcast = {
   .examples = examples_bitcast,
 };
 
-/* -- copy: x ----------------------------------------------------------------- */
+/* -- copy: x --------------------------------------------------------------- */
 static bool evaluate_same(cxi_eval *eval, const cxi_view *in, cxi_view *out) {
   (void)eval;
   if (out[0].data != in[0].data) cxi_view_copy(&out[0], &in[0]);
@@ -164,7 +164,7 @@ const cxi_row cxi_row_copy = {
   .examples = examples_copy,
 };
 
-/* -- stop_gradient: x, as a constant ----------------------------------------- */
+/* -- stop_gradient: x, as a constant --------------------------------------- */
 static const char *const examples_stop_gradient[] = {
   "program @f(%0: f32[2,3]) { %1: f32[2,3] = stop_gradient %0 return %1 }",
   "program @f(%0: f64[]) { %1: f64[] = stop_gradient %0 return %1 }",
@@ -188,7 +188,7 @@ const cxi_row cxi_row_stop_gradient = {
   .examples = examples_stop_gradient,
 };
 
-/* -- name: x, with a name for policies --------------------------------------- */
+/* -- name: x, with a name for policies ------------------------------------- */
 static const char *const examples_name[] = {
   "program @f(%0: f32[2,3]) { "
   "%1: f32[2,3] = name[name=\"activation\"] %0 return %1 }",

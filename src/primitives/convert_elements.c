@@ -16,7 +16,7 @@ typedef union block {
   int64_t whole[BLOCK];
 } block;
 
-/* Elements `step` apart into a block, and a block into elements side by side. */
+/* Elements `step` apart into a block; a block into elements side by side. */
 typedef struct converter {
   void (*load_real)(int64_t n, const void *from, int64_t step, block *to);
   void (*load_odd)(int64_t n, const void *from, int64_t step, block *to);
@@ -25,7 +25,7 @@ typedef struct converter {
   void (*store_whole)(int64_t n, const block *from, void *to);
 } converter;
 
-/* -- conversions of one element ---------------------------------------------- */
+/* -- conversions of one element -------------------------------------------- */
 
 /* Truncated into [lo, hi], 0 for NaN; for integers below 64 bits. */
 static inline int64_t saturate(double x, double lo, double hi) {
@@ -54,7 +54,7 @@ static inline double odd_u64(uint64_t x) {
   return (double)(x & 2047 ? (x & ~2047ULL) | 2048 : x);
 }
 
-/* -- loops by dtype ------------------------------------------------------------ */
+/* -- loops by dtype -------------------------------------------------------- */
 
 /* The included files are compiled once for each dtype and end its
  * definitions: ELEMENT is what is stored, TO_ELEMENT makes one of a double. */
@@ -152,7 +152,7 @@ static const converter *converter_of(cx_dtype type) {
   return all[type];
 }
 
-/* -- the driver ------------------------------------------------------------------ */
+/* -- the driver ------------------------------------------------------------ */
 
 /* What a run is converted from and to. */
 typedef struct route {

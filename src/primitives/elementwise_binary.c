@@ -3,7 +3,7 @@
 #include "primitives/families.h"
 #include "primitives/kernels.h"
 
-/* -- add: x + y -------------------------------------------------------------- */
+/* -- add: x + y ------------------------------------------------------------ */
 static void jvp_add(const cxi_rule *r, const cx *in, const cx *dx, cx *out,
                     cx *dout) {
   (void)in, (void)out;
@@ -40,7 +40,7 @@ const cxi_row cxi_row_add = {
   .examples = examples_add,
 };
 
-/* -- sub: x - y -------------------------------------------------------------- */
+/* -- sub: x - y ------------------------------------------------------------ */
 static void jvp_sub(const cxi_rule *r, const cx *in, const cx *dx, cx *out,
                     cx *dout) {
   (void)in, (void)out;
@@ -83,7 +83,7 @@ const cxi_row cxi_row_sub = {
   .examples = examples_sub,
 };
 
-/* -- mul: x y ---------------------------------------------------------------- */
+/* -- mul: x y -------------------------------------------------------------- */
 static void transpose_mul(const cxi_rule *r, const cx *in, const cx *ct,
                           cx *acc) {
   if (cx_is_none(ct[0])) return;
@@ -116,7 +116,7 @@ const cxi_row cxi_row_mul = {
   .examples = examples_mul,
 };
 
-/* -- div: x / y; integers truncate, x / 0 is -1 ------------------------------ */
+/* -- div: x / y; integers truncate, x / 0 is -1 ---------------------------- */
 static void jvp_div(const cxi_rule *r, const cx *in, const cx *dx, cx *out,
                     cx *dout) {
   (void)r;
@@ -159,7 +159,7 @@ const cxi_row cxi_row_div = {
   .hi = 3,
 };
 
-/* -- rem: x - y trunc(x / y) ------------------------------------------------- */
+/* -- rem: x - y trunc(x / y) ----------------------------------------------- */
 /* trunc(x / y): the quotient towards zero. */
 static cx whole_quotient(cx x, cx y) {
   const cx q = cxi_div(x, y);
@@ -202,7 +202,7 @@ const cxi_row cxi_row_rem = {
   .hi = 3,
 };
 
-/* -- pow: x^y; y may be an integer array ------------------------------------- */
+/* -- pow: x^y; y may be an integer array ----------------------------------- */
 static bool infer_pow(cxi_infer *c) {
   cx_dims shape;
   if (!cxi_infer_count(c, 2) || !cxi_infer_kind(c, 0, CXI_ACCEPT_FLOAT) ||
@@ -312,7 +312,7 @@ static void jvp_extremum(cxi_prim wins, const cx *in, const cx *dx, cx *dout) {
   dout[0] = cxi_sum_given(term[0], term[1]);
 }
 
-/* -- max: the larger; NaN if one is; -0 < 0 ---------------------------------- */
+/* -- max: the larger; NaN if one is; -0 < 0 -------------------------------- */
 static void jvp_max(const cxi_rule *r, const cx *in, const cx *dx, cx *out,
                     cx *dout) {
   (void)r, (void)out;
@@ -346,7 +346,7 @@ const cxi_row cxi_row_max = {
   .examples = examples_max,
 };
 
-/* -- min: the smaller; NaN if one is; -0 < 0 --------------------------------- */
+/* -- min: the smaller; NaN if one is; -0 < 0 ------------------------------- */
 static void jvp_min(const cxi_rule *r, const cx *in, const cx *dx, cx *out,
                     cx *dout) {
   (void)r, (void)out;

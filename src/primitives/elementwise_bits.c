@@ -2,7 +2,7 @@
 #include "primitives/families.h"
 #include "primitives/kernels.h"
 
-/* -- and: x & y -------------------------------------------------------------- */
+/* -- and: x & y ------------------------------------------------------------ */
 static const char *const examples_and[] = {
   "program @f(%0: bool[2,3], %1: bool[2,3]) { "
   "%2: bool[2,3] = and %0, %1 return %2 }",
@@ -24,7 +24,7 @@ const cxi_row cxi_row_and = {
   .examples = examples_and,
 };
 
-/* -- or: x | y --------------------------------------------------------------- */
+/* -- or: x | y ------------------------------------------------------------- */
 static const char *const examples_or[] = {
   "program @f(%0: bool[2,3], %1: bool[2,3]) { "
   "%2: bool[2,3] = or %0, %1 return %2 }",
@@ -46,7 +46,7 @@ const cxi_row cxi_row_or = {
   .examples = examples_or,
 };
 
-/* -- xor: x ^ y -------------------------------------------------------------- */
+/* -- xor: x ^ y ------------------------------------------------------------ */
 static const char *const examples_xor[] = {
   "program @f(%0: bool[2,3], %1: bool[2,3]) { "
   "%2: bool[2,3] = xor %0, %1 return %2 }",
@@ -68,7 +68,7 @@ const cxi_row cxi_row_xor = {
   .examples = examples_xor,
 };
 
-/* -- shift_left: x << y; 0 if y is not below the width ----------------------- */
+/* -- shift_left: x << y; 0 if y is not below the width --------------------- */
 static const char *const examples_shift_left[] = {
   "program @f(%0: i32[2,3], %1: i32[2,3]) { "
   "%2: i32[2,3] = shift_left %0, %1 return %2 }",
@@ -93,7 +93,7 @@ const cxi_row cxi_row_shift_left = {
   .examples = examples_shift_left,
 };
 
-/* -- shift_right_logical: x >> y, filled with 0 ------------------------------ */
+/* -- shift_right_logical: x >> y, filled with 0 ---------------------------- */
 static const char *const examples_shift_right_logical[] = {
   "program @f(%0: i32[2,3], %1: i32[2,3]) { "
   "%2: i32[2,3] = shift_right_logical %0, %1 return %2 }",
@@ -118,7 +118,7 @@ const cxi_row cxi_row_shift_right_logical = {
   .examples = examples_shift_right_logical,
 };
 
-/* -- shift_right_arithmetic: x >> y, filled with the sign -------------------- */
+/* -- shift_right_arithmetic: x >> y, filled with the sign ------------------ */
 static const char *const examples_shift_right_arithmetic[] = {
   "program @f(%0: i32[2,3], %1: i32[2,3]) { "
   "%2: i32[2,3] = shift_right_arithmetic %0, %1 return %2 }",

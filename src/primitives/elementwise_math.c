@@ -13,7 +13,7 @@ static cx squared(cx x) {
   return cxi_unary(CXI_PRIM_square, x);
 }
 
-/* -- exp: exp(x) ------------------------------------------------------------- */
+/* -- exp: exp(x) ----------------------------------------------------------- */
 static void jvp_exp(const cxi_rule *r, const cx *in, const cx *dx, cx *out,
                     cx *dout) {
   (void)r, (void)in;
@@ -38,7 +38,7 @@ const cxi_row cxi_row_exp = {
   .examples = examples_exp,
 };
 
-/* -- expm1: exp(x) - 1 ------------------------------------------------------- */
+/* -- expm1: exp(x) - 1 ----------------------------------------------------- */
 static void jvp_expm1(const cxi_rule *r, const cx *in, const cx *dx, cx *out,
                       cx *dout) {
   (void)r, (void)out;
@@ -64,7 +64,7 @@ const cxi_row cxi_row_expm1 = {
   .examples = examples_expm1,
 };
 
-/* -- log: log(x) ------------------------------------------------------------- */
+/* -- log: log(x) ----------------------------------------------------------- */
 static void jvp_log(const cxi_rule *r, const cx *in, const cx *dx, cx *out,
                     cx *dout) {
   (void)r, (void)out;
@@ -91,7 +91,7 @@ const cxi_row cxi_row_log = {
   .hi = 4,
 };
 
-/* -- log1p: log(1 + x) ------------------------------------------------------- */
+/* -- log1p: log(1 + x) ----------------------------------------------------- */
 static void jvp_log1p(const cxi_rule *r, const cx *in, const cx *dx, cx *out,
                       cx *dout) {
   (void)r, (void)out;
@@ -118,7 +118,7 @@ const cxi_row cxi_row_log1p = {
   .hi = 4,
 };
 
-/* -- logistic: 1 / (1 + exp(-x)) --------------------------------------------- */
+/* -- logistic: 1 / (1 + exp(-x)) ------------------------------------------- */
 static void jvp_logistic(const cxi_rule *r, const cx *in, const cx *dx, cx *out,
                          cx *dout) {
   (void)r, (void)in;
@@ -144,7 +144,7 @@ const cxi_row cxi_row_logistic = {
   .examples = examples_logistic,
 };
 
-/* -- sin: sin(x) ------------------------------------------------------------- */
+/* -- sin: sin(x) ----------------------------------------------------------- */
 static void jvp_sin(const cxi_rule *r, const cx *in, const cx *dx, cx *out,
                     cx *dout) {
   (void)r, (void)out;
@@ -169,7 +169,7 @@ const cxi_row cxi_row_sin = {
   .examples = examples_sin,
 };
 
-/* -- cos: cos(x) ------------------------------------------------------------- */
+/* -- cos: cos(x) ----------------------------------------------------------- */
 static void jvp_cos(const cxi_rule *r, const cx *in, const cx *dx, cx *out,
                     cx *dout) {
   (void)r, (void)out;
@@ -194,7 +194,7 @@ const cxi_row cxi_row_cos = {
   .examples = examples_cos,
 };
 
-/* -- tanh: tanh(x) ----------------------------------------------------------- */
+/* -- tanh: tanh(x) --------------------------------------------------------- */
 static void jvp_tanh(const cxi_rule *r, const cx *in, const cx *dx, cx *out,
                      cx *dout) {
   (void)r, (void)in;
@@ -222,7 +222,7 @@ const cxi_row cxi_row_tanh = {
   .examples = examples_tanh,
 };
 
-/* -- erf: erf(x) ------------------------------------------------------------- */
+/* -- erf: erf(x) ----------------------------------------------------------- */
 static void jvp_erf(const cxi_rule *r, const cx *in, const cx *dx, cx *out,
                     cx *dout) {
   (void)r, (void)out;
@@ -248,7 +248,7 @@ const cxi_row cxi_row_erf = {
   .examples = examples_erf,
 };
 
-/* -- erf_inv: the inverse of erf --------------------------------------------- */
+/* -- erf_inv: the inverse of erf ------------------------------------------- */
 static void jvp_erf_inv(const cxi_rule *r, const cx *in, const cx *dx, cx *out,
                         cx *dout) {
   (void)r, (void)in;
@@ -276,7 +276,7 @@ const cxi_row cxi_row_erf_inv = {
   .hi = 0.9,
 };
 
-/* -- sqrt: sqrt(x) ----------------------------------------------------------- */
+/* -- sqrt: sqrt(x) --------------------------------------------------------- */
 static void jvp_sqrt(const cxi_rule *r, const cx *in, const cx *dx, cx *out,
                      cx *dout) {
   (void)r, (void)in;
@@ -303,7 +303,7 @@ const cxi_row cxi_row_sqrt = {
   .hi = 4,
 };
 
-/* -- rsqrt: 1 / sqrt(x) ------------------------------------------------------ */
+/* -- rsqrt: 1 / sqrt(x) ---------------------------------------------------- */
 static void jvp_rsqrt(const cxi_rule *r, const cx *in, const cx *dx, cx *out,
                       cx *dout) {
   (void)r;

@@ -5,7 +5,7 @@
 #include "primitives/families.h"
 #include "primitives/kernels.h"
 
-/* -- neg: -x ----------------------------------------------------------------- */
+/* -- neg: -x --------------------------------------------------------------- */
 static void transpose_neg(const cxi_rule *r, const cx *in, const cx *ct,
                           cx *acc) {
   (void)in;
@@ -33,7 +33,7 @@ const cxi_row cxi_row_neg = {
   .examples = examples_neg,
 };
 
-/* -- abs: |x| ---------------------------------------------------------------- */
+/* -- abs: |x| -------------------------------------------------------------- */
 static void jvp_abs(const cxi_rule *r, const cx *in, const cx *dx, cx *out,
                     cx *dout) {
   (void)r, (void)out;
@@ -60,7 +60,7 @@ const cxi_row cxi_row_abs = {
   .examples = examples_abs,
 };
 
-/* -- sign: x / |x|, x for zeros and NaN -------------------------------------- */
+/* -- sign: x / |x|, x for zeros and NaN ------------------------------------ */
 static const char *const examples_sign[] = {
   "program @f(%0: f32[2,3]) { %1: f32[2,3] = sign %0 return %1 }",
   "program @f(%0: f64[]) { %1: f64[] = sign %0 return %1 }",
@@ -83,7 +83,7 @@ const cxi_row cxi_row_sign = {
   .examples = examples_sign,
 };
 
-/* -- floor: the largest integer <= x ----------------------------------------- */
+/* -- floor: the largest integer <= x --------------------------------------- */
 static const char *const examples_floor[] = {
   "program @f(%0: f32[2,3]) { %1: f32[2,3] = floor %0 return %1 }",
   "program @f(%0: f64[]) { %1: f64[] = floor %0 return %1 }",
@@ -103,7 +103,7 @@ const cxi_row cxi_row_floor = {
   .examples = examples_floor,
 };
 
-/* -- ceil: the smallest integer >= x ----------------------------------------- */
+/* -- ceil: the smallest integer >= x --------------------------------------- */
 static const char *const examples_ceil[] = {
   "program @f(%0: f32[2,3]) { %1: f32[2,3] = ceil %0 return %1 }",
   "program @f(%0: f64[]) { %1: f64[] = ceil %0 return %1 }",
@@ -123,7 +123,7 @@ const cxi_row cxi_row_ceil = {
   .examples = examples_ceil,
 };
 
-/* -- round: the nearest integer, ties to even or away from 0 ----------------- */
+/* -- round: the nearest integer, ties to even or away from 0 --------------- */
 static const char *const examples_round[] = {
   "program @f(%0: f32[2,3]) { %1: f32[2,3] = round[away=false] %0 return %1 }",
   "program @f(%0: f64[4]) { %1: f64[4] = round[away=true] %0 return %1 }",
@@ -144,7 +144,7 @@ const cxi_row cxi_row_round = {
   .examples = examples_round,
 };
 
-/* -- square: x x ------------------------------------------------------------- */
+/* -- square: x x ----------------------------------------------------------- */
 static void jvp_square(const cxi_rule *r, const cx *in, const cx *dx, cx *out,
                        cx *dout) {
   (void)r, (void)out;
@@ -172,7 +172,7 @@ const cxi_row cxi_row_square = {
   .examples = examples_square,
 };
 
-/* -- integer_pow: x^y, y an integer constant --------------------------------- */
+/* -- integer_pow: x^y, y an integer constant ------------------------------- */
 static bool infer_integer_pow(cxi_infer *c) {
   const cxi_integer_pow_params *p = c->params;
   if (!cxi_infer_unary_number(c)) return false;
@@ -213,7 +213,7 @@ const cxi_row cxi_row_integer_pow = {
   .hi = 2,
 };
 
-/* -- is_finite: neither infinite nor NaN ------------------------------------- */
+/* -- is_finite: neither infinite nor NaN ----------------------------------- */
 static bool infer_is_finite(cxi_infer *c) {
   return cxi_infer_elementwise(c, 1, CXI_ACCEPT_FLOAT, CX_BOOL);
 }
@@ -235,7 +235,7 @@ const cxi_row cxi_row_is_finite = {
   .examples = examples_is_finite,
 };
 
-/* -- not: each bit flipped --------------------------------------------------- */
+/* -- not: each bit flipped ------------------------------------------------- */
 static bool infer_not(cxi_infer *c) {
   return cxi_infer_elementwise(c, 1, CXI_ACCEPT_BITS, 0);
 }

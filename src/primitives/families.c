@@ -2,7 +2,7 @@
 #include "primitives/families.h"
 #include "ops/axes.h"
 
-/* -- infer -------------------------------------------------------------------- */
+/* -- infer ----------------------------------------------------------------- */
 
 bool cxi_infer_count(cxi_infer *c, uint32_t n) {
   if (c->n_in == n) return true;
@@ -99,7 +99,7 @@ bool cxi_infer_identity(cxi_infer *c) {
   return cxi_infer_elementwise(c, 1, CXI_ACCEPT_ANY, 0);
 }
 
-/* -- jvp ------------------------------------------------------------------------ */
+/* -- jvp ------------------------------------------------------------------- */
 
 cx cxi_fit(const cxi_rule *r, cx t) {
   const cx_dims *shape = cxi_type_shape(r->out_types[0]);
@@ -143,7 +143,7 @@ void cxi_jvp_bilinear(const cxi_rule *r, const cx *in, const cx *dx, cx *out,
   dout[0] = cxi_sum_given(term[0], term[1]);
 }
 
-/* -- transpose ---------------------------------------------------------------------- */
+/* -- transpose ------------------------------------------------------------- */
 
 void cxi_accumulate(const cxi_rule *r, uint32_t i, cx ct, cx *acc) {
   acc[i] = cxi_sum_given(acc[i], cxi_unbroadcast(ct, r->in_types[i]));
@@ -155,7 +155,7 @@ void cxi_transpose_pass(const cxi_rule *r, const cx *in, const cx *ct,
   cxi_accumulate(r, 0, ct[0], acc);
 }
 
-/* -- batch ---------------------------------------------------------------------------- */
+/* -- batch ----------------------------------------------------------------- */
 
 static int rank_without_batch(cx operand, int axis) {
   return cxi_rank_at(operand) - (axis >= 0);

@@ -8,7 +8,7 @@
 #include "ir/row.h"
 #include "ops/lax.h"
 
-/* -- infer ------------------------------------------------------------------ */
+/* -- infer ----------------------------------------------------------------- */
 
 /* Sets of kinds of dtypes that a primitive accepts. */
 enum {
@@ -45,7 +45,7 @@ bool cxi_infer_compare(cxi_infer *c);
 /* One operand of any dtype; the result has its type. */
 bool cxi_infer_identity(cxi_infer *c);
 
-/* -- jvp ---------------------------------------------------------------------- */
+/* -- jvp ------------------------------------------------------------------- */
 
 /* t, broadcast if it is the rank-0 tangent of a result that is not; none
  * stays none. */
@@ -65,7 +65,7 @@ void cxi_jvp_linear(const cxi_rule *r, const cx *in, const cx *dx, cx *out,
 void cxi_jvp_bilinear(const cxi_rule *r, const cx *in, const cx *dx, cx *out,
                       cx *dout);
 
-/* -- transpose ------------------------------------------------------------------ */
+/* -- transpose ------------------------------------------------------------- */
 
 /* Adds to acc[i] the cotangent of operand i of an elementwise equation, summed
  * if the operand has rank 0. */
@@ -73,7 +73,7 @@ void cxi_accumulate(const cxi_rule *r, uint32_t i, cx ct, cx *acc);
 /* y = x. */
 void cxi_transpose_pass(const cxi_rule *r, const cx *in, const cx *ct, cx *acc);
 
-/* -- batch ------------------------------------------------------------------------ */
+/* -- batch ----------------------------------------------------------------- */
 
 /* Elementwise equations of any number of operands and results. The batch axis
  * stays where it is if all batched operands agree on it. */

@@ -43,10 +43,15 @@
 
 const cxi_kernel *cxi_float_kernels(cx_dtype type) {
   switch (type) {
-  case CX_F16: return kernels_f16;
-  case CX_BF16: return kernels_bf16;
-  case CX_F32: return kernels_f32;
-  case CX_F64: return kernels_f64;
-  default: return NULL;
+  case CX_F16:
+    return kernels_f16;
+  case CX_BF16:
+    return kernels_bf16;
+  case CX_F32:
+    return kernels_f32;
+  case CX_F64:
+    return kernels_f64;
+  default:
+    return NULL;
   }
 }

@@ -56,15 +56,25 @@
 
 const cxi_kernel *cxi_integer_kernels(cx_dtype type) {
   switch (type) {
-  case CX_BOOL: return kernels_bool;
-  case CX_I8: return kernels_i8;
-  case CX_U8: return kernels_u8;
-  case CX_I16: return kernels_i16;
-  case CX_U16: return kernels_u16;
-  case CX_I32: return kernels_i32;
-  case CX_U32: return kernels_u32;
-  case CX_I64: return kernels_i64;
-  case CX_U64: return kernels_u64;
-  default: return NULL;
+  case CX_BOOL:
+    return kernels_bool;
+  case CX_I8:
+    return kernels_i8;
+  case CX_U8:
+    return kernels_u8;
+  case CX_I16:
+    return kernels_i16;
+  case CX_U16:
+    return kernels_u16;
+  case CX_I32:
+    return kernels_i32;
+  case CX_U32:
+    return kernels_u32;
+  case CX_I64:
+    return kernels_i64;
+  case CX_U64:
+    return kernels_u64;
+  default:
+    return NULL;
   }
 }

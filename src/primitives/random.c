@@ -45,7 +45,7 @@ static words key_at(const cxi_view *keys, const int64_t *index) {
   return key;
 }
 
-/* -- shared infer and batch ------------------------------------------------- */
+/* -- shared infer and batch ------------------------------------------------ */
 
 static bool infer_keys(cxi_infer *c) {
   if (cxi_type_dtype(c->in[0]) == CX_KEY) return true;
@@ -73,7 +73,7 @@ static void batch_in_place(const cxi_rule *r, const cx *in, const int *axis,
   out_axis[0] = axis[0];
 }
 
-/* -- random_seed: the key of an integer ------------------------------------- */
+/* -- random_seed: the key of an integer ------------------------------------ */
 static bool infer_random_seed(cxi_infer *c) {
   return cxi_infer_elementwise(c, 1, CXI_ACCEPT_INTEGER, CX_KEY);
 }
@@ -112,7 +112,7 @@ const cxi_row cxi_row_random_seed = {
   .examples = examples_random_seed,
 };
 
-/* -- random_wrap: u32 (..., 2) as keys -------------------------------------- */
+/* -- random_wrap: u32 (..., 2) as keys ------------------------------------- */
 static bool infer_random_wrap(cxi_infer *c) {
   if (!cxi_infer_count(c, 1)) return false;
   cx_dims shape = *cxi_type_shape(c->in[0]);
@@ -155,7 +155,7 @@ const cxi_row cxi_row_random_wrap = {
   .examples = examples_random_wrap,
 };
 
-/* -- random_unwrap: keys as u32 (..., 2) ------------------------------------ */
+/* -- random_unwrap: keys as u32 (..., 2) ----------------------------------- */
 static bool infer_random_unwrap(cxi_infer *c) {
   const cx_dims pair = { .n = 1, .d = { 2 } };
   return cxi_infer_count(c, 1) && infer_keys(c) &&
@@ -186,7 +186,7 @@ const cxi_row cxi_row_random_unwrap = {
   .examples = examples_random_unwrap,
 };
 
-/* -- random_split: new keys from each key ----------------------------------- */
+/* -- random_split: new keys from each key ---------------------------------- */
 static bool infer_random_split(cxi_infer *c) {
   const cxi_random_split_params *p = c->params;
   return cxi_infer_count(c, 1) && infer_keys(c) &&
@@ -230,7 +230,7 @@ const cxi_row cxi_row_random_split = {
   .examples = examples_random_split,
 };
 
-/* -- random_fold_in: a key of a key and a number ---------------------------- */
+/* -- random_fold_in: a key of a key and a number --------------------------- */
 static bool infer_random_fold_in(cxi_infer *c) {
   cx_dims shape;
   if (!cxi_infer_count(c, 2) || !infer_keys(c)) return false;
@@ -279,7 +279,7 @@ const cxi_row cxi_row_random_fold_in = {
   .examples = examples_random_fold_in,
 };
 
-/* -- random_bits: uniform integers from each key ---------------------------- */
+/* -- random_bits: uniform integers from each key --------------------------- */
 static bool infer_random_bits(cxi_infer *c) {
   const cxi_random_bits_params *p = c->params;
   if (!cxi_infer_count(c, 1) || !infer_keys(c)) return false;
@@ -335,7 +335,7 @@ const cxi_row cxi_row_random_bits = {
   .examples = examples_random_bits,
 };
 
-/* -- threefry2x32: the hash itself ------------------------------------------ */
+/* -- threefry2x32: the hash itself ----------------------------------------- */
 static bool infer_threefry2x32(cxi_infer *c) {
   cx_dims shape;
   if (!cxi_infer_count(c, 4)) return false;
@@ -386,7 +386,7 @@ const cxi_row cxi_row_threefry2x32 = {
   .examples = examples_threefry2x32,
 };
 
-/* -- iota_2x32: the words of the flat index --------------------------------- */
+/* -- iota_2x32: the words of the flat index -------------------------------- */
 static bool infer_iota_2x32(cxi_infer *c) {
   const cxi_iota_2x32_params *p = c->params;
   const cxi_type type = cxi_type_make(CX_U32, p->shape);

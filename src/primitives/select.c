@@ -4,7 +4,7 @@
 #include "primitives/families.h"
 #include "primitives/kernels.h"
 
-/* -- select: case which; a bool chooses 0 or 1 ------------------------------- */
+/* -- select: case which; a bool chooses 0 or 1 ----------------------------- */
 static bool infer_select(cxi_infer *c) {
   cx_dims shape;
   if (c->n_in < 2) return cxi_infer_fail(c, CX_ESHAPE, "has no cases");
@@ -148,7 +148,7 @@ const cxi_row cxi_row_select = {
   .examples = examples_select,
 };
 
-/* -- clamp: min(max(x, lo), hi) ---------------------------------------------- */
+/* -- clamp: min(max(x, lo), hi) -------------------------------------------- */
 static bool infer_clamp(cxi_infer *c) {
   return cxi_infer_elementwise(c, 3, CXI_ACCEPT_ORDERED, 0);
 }

@@ -10,13 +10,13 @@
 
 extern const cxi_backend cxi_cpu_backend;
 
-/* Runs one equation at once, without compiling: for eager operations. Results
- * are dense, and do not overlap the operands unless result 0 is the operand
- * of the row's in_place. False: not done, there is no short way for it (or
- * *error is set). */
+/* Runs one elementwise equation at once, without compiling: operands are dense
+ * and of the result's shape or of rank 0. The result may be the buffer of an
+ * operand whose elements have its size. False: nothing done, there is no such
+ * short way, the equation must be compiled or evaluated. */
 bool cxi_cpu_evaluate(const cxi_row *row, const void *params, uint32_t n_in,
                       const cxi_view *in, uint32_t n_out, cxi_view *out,
-                      int threads, cxi_error *error);
+                      int threads);
 
 /* -- the families, for cpu.c: each compiles the units it takes -------------- */
 

@@ -24,14 +24,6 @@ typedef struct building {
   uint32_t n_slots, cap_slots, n_steps, cap_steps;
 } building;
 
-static bool is_half(cx_dtype type) {
-  return type == CX_F16 || type == CX_BF16;
-}
-
-static int log2_bytes(cx_dtype type) {
-  const size_t bytes = cxi_dtype_bytes(type);
-  return bytes == 1 ? 0 : bytes == 2 ? 1 : bytes == 4 ? 2 : 3;
-}
 
 /* -- slots and steps ------------------------------------------------------------ */
 
@@ -107,7 +99,7 @@ static uint32_t moved(building *b, const cxi_operand *o, cxi_step_kind kind,
   }
   add_step(b, (cxi_step){ .kind = kind, .once = once, .per_row = per_row,
                           .n_in = 1, .in = { in }, .out = out,
-                          .size = log2_bytes(o->type.type), .pattern = kept });
+                          .size = cxi_cpu_log2_bytes(o->type.type), .pattern = kept });
   return out;
 }
 
@@ -166,7 +158,7 @@ static forms *forms_of(building *b, const cxi_op *op, uint32_t k) {
   const uint32_t out = add_register(b, type, false);
   add_step(b, (cxi_step){ .kind = CXI_STEP_SPREAD, .n_in = 1,
                           .in = { wide ? row->wide : row->plain }, .out = out,
-                          .size = log2_bytes(type) });
+                          .size = cxi_cpu_log2_bytes(type) });
   *(wide ? &at->wide : &at->plain) = out;
   return at;
 }
@@ -185,7 +177,7 @@ static uint32_t plain_form(building *b, const cxi_op *op, uint32_t k) {
 /* As f32 if it is f16 or bf16. */
 static uint32_t wide_form(building *b, const cxi_op *op, uint32_t k) {
   const cx_dtype type = source_type(b, op, k);
-  if (!is_half(type)) return plain_form(b, op, k);
+  if (!cxi_cpu_is_half(type)) return plain_form(b, op, k);
   forms *v = forms_of(b, op, k);
   if (v->wide == NONE) {
     const bool rows = b->slots[v->plain].per_row;
@@ -196,55 +188,6 @@ static uint32_t wide_form(building *b, const cxi_op *op, uint32_t k) {
 }
 
 /* -- equations ----------------------------------------------------------------------- */
-
-static int64_t number_of(const cxi_op *op) {
-  switch (op->row->prim) {
-  case CXI_PRIM_round: return ((const cxi_round_params *)op->params)->away;
-  case CXI_PRIM_integer_pow:
-    return ((const cxi_integer_pow_params *)op->params)->y;
-  case CXI_PRIM_argmax:
-  case CXI_PRIM_argmin: return op->type;
-  default: return 0;
-  }
-}
-
-static bool only_moves(cxi_prim prim) {
-  return prim == CXI_PRIM_copy || prim == CXI_PRIM_stop_gradient ||
-         prim == CXI_PRIM_name || prim == CXI_PRIM_select;
-}
-
-static cx_dtype unsigned_of(cx_dtype type) {
-  static const cx_dtype by_log2[] = { CX_U8, CX_U16, CX_U32, CX_U64 };
-  return by_log2[log2_bytes(type)];
-}
-
-/* A kernel for the equation; *wide: on the wide forms of its operands, with a
- * wide result if its type is f16 or bf16. NULL: there is none. */
-static cxi_cpu_kernel find_kernel(const building *b, const cxi_op *op,
-                                  bool *wide) {
-  const cxi_prim prim = op->row->prim;
-  const cx_dtype from = source_type(b, op, 0);
-  *wide = false;
-  if (prim == CXI_PRIM_select && (op->n_in != 3 || from != CX_BOOL))
-    return NULL;
-  if (only_moves(prim) || prim == CXI_PRIM_bitcast)
-    return b->kernels->elementwise[unsigned_of(op->type)]
-                                  [prim == CXI_PRIM_bitcast ? CXI_PRIM_copy
-                                                            : prim];
-  for (uint32_t k = 1; k < op->n_in; k++)
-    if (source_type(b, op, k) != from) return NULL;
-  const cx_dtype number = is_half(from) ? CX_F32 : from;
-  *wide = is_half(from) || is_half(op->type);
-  if (prim != CXI_PRIM_convert)
-    return b->kernels->elementwise[number] ? b->kernels->elementwise[number][prim]
-                                           : NULL;
-  if (!is_half(op->type))
-    return number == op->type ? b->kernels->elementwise[number][CXI_PRIM_copy]
-                              : b->kernels->convert[number][op->type];
-  /* to f32 first, if that is exact: then it is rounded once */
-  if (number == CX_F32) return b->kernels->elementwise[CX_F32][CXI_PRIM_copy];
-  return cxi_dtype_bytes(from) <= 2 ? b->kernels->convert[number][CX_F32] : NULL;
-}
 
 /* Where the equation's plain result goes: to memory if it leaves the unit. */
 static uint32_t result_slot(building *b, const cxi_op *op) {
@@ -290,22 +233,22 @@ static bool add_evaluation(building *b, const cxi_op *op, forms *v) {
   v->plain = step.out;
   if (op->result < 0) return true;
   const uint32_t to = result_slot(b, op);
-  add_kernel(b, b->kernels->elementwise[unsigned_of(op->type)][CXI_PRIM_copy],
+  add_kernel(b, b->kernels->copy[cxi_cpu_log2_bytes(op->type)],
              to, step.out, rows);
   return true;
 }
 
 static bool add_reduction(building *b, const cxi_op *op, forms *v) {
   const cx_dtype from = source_type(b, op, 0);
-  const cx_dtype number = is_half(from) ? CX_F32 : from;
+  const cx_dtype number = cxi_cpu_is_half(from) ? CX_F32 : from;
   const cxi_cpu_row_kernel kernel =
       b->kernels->reduce[number] ? b->kernels->reduce[number][op->row->prim]
                                  : NULL;
   if (!kernel) return add_evaluation(b, op, v);
   cxi_step step = { .kind = CXI_STEP_REDUCE, .per_row = true, .reduces = true,
                     .n_in = 1, .in = { wide_form(b, op, 0) }, .reduce = kernel,
-                    .number = number_of(op) };
-  const bool wide = is_half(op->type);
+                    .number = op->type };
+  const bool wide = cxi_cpu_is_half(op->type);
   step.out = wide ? add_register(b, CX_F32, true) : result_slot(b, op);
   *(wide ? &v->wide : &v->plain) = step.out;
   add_step(b, step);
@@ -317,15 +260,18 @@ static bool add_equation(building *b, uint32_t i) {
   const cxi_op *op = &b->unit->ops[i];
   forms *v = &b->ops[level_of(b, op->per_row)][i];
   if (op->reduces) return add_reduction(b, op, v);
+  cx_dtype types[CXI_FUSED_OPERANDS];
+  for (uint32_t k = 0; k < op->n_in; k++) types[k] = source_type(b, op, k);
   bool wide;
-  const cxi_cpu_kernel kernel = find_kernel(b, op, &wide);
-  if (!kernel || op->n_in > 3) return add_evaluation(b, op, v);
+  const cxi_cpu_kernel kernel = cxi_cpu_find_kernel(
+      b->kernels, op->row->prim, op->n_in, types, op->type, &wide);
+  if (!kernel) return add_evaluation(b, op, v);
   cxi_step step = { .kind = CXI_STEP_KERNEL, .kernel = kernel,
                     .per_row = level_of(b, op->per_row), .n_in = op->n_in,
-                    .number = number_of(op) };
+                    .number = cxi_cpu_kernel_number(op->row->prim, op->params) };
   for (uint32_t k = 0; k < op->n_in; k++)
     step.in[k] = wide ? wide_form(b, op, k) : plain_form(b, op, k);
-  if (wide && is_half(op->type)) {
+  if (wide && cxi_cpu_is_half(op->type)) {
     step.out = v->wide = add_register(b, CX_F32, step.per_row);
     add_step(b, step);
     finish_wide(b, op, v);

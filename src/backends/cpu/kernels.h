@@ -29,6 +29,7 @@ typedef struct cxi_cpu_kernels {
   cxi_cpu_kernel round[CXI_N_DTYPES];  /* f32 -> f32 with f16's, bf16's bits */
   const cxi_cpu_row_kernel *reduce[CXI_N_DTYPES];  /* by cxi_prim */
   /* By log2 of the element's bytes. */
+  cxi_cpu_kernel copy[4];
   void (*fill[4])(int64_t n, void *out, const void *one);
   void (*spread[4])(int64_t rows, int64_t n, void *out, const void *in);
   void (*gather[4])(const cxi_pattern *pattern, int64_t start, int64_t n,
@@ -38,5 +39,22 @@ typedef struct cxi_cpu_kernels {
 
 /* Those of the best instruction set of this machine. */
 const cxi_cpu_kernels *cxi_cpu_kernels_now(void);
+
+static inline bool cxi_cpu_is_half(cx_dtype type) {
+  return type == CX_F16 || type == CX_BF16;
+}
+static inline int cxi_cpu_log2_bytes(cx_dtype type) {
+  const size_t bytes = cxi_dtype_bytes(type);
+  return bytes == 1 ? 0 : bytes == 2 ? 1 : bytes == 4 ? 2 : 3;
+}
+
+/* The kernel of an elementwise equation, NULL if there is none. *wide: it
+ * takes f16 and bf16 operands as f32, and its result, if that is f16 or bf16,
+ * is f32 still to be rounded. `number` is then given to it. */
+cxi_cpu_kernel cxi_cpu_find_kernel(const cxi_cpu_kernels *kernels,
+                                   cxi_prim prim, uint32_t n_in,
+                                   const cx_dtype *in, cx_dtype out,
+                                   bool *wide);
+int64_t cxi_cpu_kernel_number(cxi_prim prim, const void *params);
 
 #endif

@@ -110,10 +110,71 @@ static void test_programs(void **state) {
   for (int i = 0; programs[i]; i++) check(programs[i], 0, 0, (uint64_t)i, 0);
 }
 
+static void check_product(const char *in, const char *out, int64_t batch,
+                          int64_t m, int64_t n, int64_t k, bool a_turned,
+                          bool b_turned, bool add) {
+  char text[1024], a[64], b[64], c[64], addend[80] = "";
+  const long long B = batch, M = m, N = n, K = k;
+  snprintf(a, sizeof a, "%s[%lld,%lld,%lld]", in, B, a_turned ? K : M,
+           a_turned ? M : K);
+  snprintf(b, sizeof b, "%s[%lld,%lld,%lld]", in, B, b_turned ? N : K,
+           b_turned ? K : N);
+  snprintf(c, sizeof c, "%s[%lld,%lld,%lld]", out, B, M, N);
+  if (add) snprintf(addend, sizeof addend, ", %%2: %s", c);
+  snprintf(text, sizeof text,
+           "program @f(%%0: %s, %%1: %s%s) { %%%d: %s = dot_general["
+           "lhs_contract=(%d), rhs_contract=(%d), lhs_batch=(0), "
+           "rhs_batch=(0), type=%s] %%0, %%1%s return %%%d }",
+           a, b, addend, add ? 3 : 2, c, a_turned ? 1 : 2, b_turned ? 2 : 1,
+           out, add ? ", %2" : "", add ? 3 : 2);
+  check(text, 0, 0, (uint64_t)(m + n + k), 0);
+}
+
+/* Products of all layouts, sizes around those of tiles and blocks. */
+static void test_products(void **state) {
+  (void)state;
+  static const int64_t sizes[][3] = {
+    { 1, 1, 1 }, { 1, 64, 70 }, { 70, 1, 33 }, { 8, 8, 8 }, { 5, 17, 3 },
+    { 32, 32, 32 }, { 17, 49, 100 }, { 130, 97, 20 }, { 20, 500, 600 },
+    { 300, 48, 64 }
+  };
+  for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++)
+    for (int form = 0; form < 8; form++)
+      for (int type = 0; type < 4; type++) {
+        static const char *const in[] = { "f32", "f64", "bf16", "f16" };
+        static const char *const out[] = { "f32", "f64", "bf16", "f32" };
+        if (type > 0 && i % 3 != 1) continue;
+        check_product(in[type], out[type], 1 + (int64_t)(i % 3), sizes[i][0],
+                      sizes[i][1], sizes[i][2], form & 1, form & 2, form & 4);
+      }
+}
+
+static void test_reductions(void **state) {
+  (void)state;
+  static const char *const prims[] = { "sum", "max", "min" };
+  static const char *const types[] = { "f32", "f64", "i32", "u8", "bf16" };
+  static const char *const axes[] = { "0", "1", "2", "0,1", "1,2", "0,2",
+                                      "0,1,2" };
+  static const char *const shapes[] = { "100,131", "3,131", "3,100", "131",
+                                        "3", "100", "" };
+  for (int prim = 0; prim < 3; prim++)
+    for (int type = 0; type < 5; type++)
+      for (int i = 0; i < 7; i++) {
+        char text[400];
+        snprintf(text, sizeof text,
+                 "program @f(%%0: %s[3,100,131]) { %%1: %s[%s] = "
+                 "reduce_%s[axes=(%s)] %%0 return %%1 }",
+                 types[type], types[type], shapes[i], prims[prim], axes[i]);
+        check(text, 0, 0, (uint64_t)i, 0);
+      }
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
     cmocka_unit_test(test_rows),
     cmocka_unit_test(test_programs),
+    cmocka_unit_test(test_products),
+    cmocka_unit_test(test_reductions),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

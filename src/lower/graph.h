@@ -91,6 +91,10 @@ typedef struct cxi_pattern {
 } cxi_pattern;
 cxi_pattern cxi_pattern_of(const cx_dims *shape, const int64_t *strides);
 
+int64_t cxi_pattern_count(const cxi_pattern *pattern);
+/* Where element i in row-major order lies, in elements. */
+int64_t cxi_pattern_offset(const cxi_pattern *pattern, int64_t i);
+
 /* How a pattern covers rows x n elements. */
 typedef enum cxi_cover {
   CXI_COVER_FULL,             /* element i of the buffer is element i */

@@ -35,6 +35,21 @@ cxi_pattern cxi_pattern_of(const cx_dims *shape, const int64_t *strides) {
   return p;
 }
 
+int64_t cxi_pattern_count(const cxi_pattern *p) {
+  int64_t count = 1;
+  for (int i = 0; i < p->n; i++) count *= p->sizes[i];
+  return count;
+}
+
+int64_t cxi_pattern_offset(const cxi_pattern *p, int64_t i) {
+  int64_t offset = 0;
+  for (int axis = p->n - 1; axis >= 0; axis--) {
+    offset += i % p->sizes[axis] * p->strides[axis];
+    i /= p->sizes[axis];
+  }
+  return offset;
+}
+
 cxi_cover cxi_pattern_cover(const cxi_pattern *p, int64_t rows, int64_t n) {
   if (p->n == 0) return CXI_COVER_SCALAR; /* also of one element: the same */
   if (p->n == 1)

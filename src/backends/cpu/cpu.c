@@ -14,13 +14,17 @@ static bool reads_views(const cxi_row *row, uint32_t k) {
 }
 
 static bool is_product(const cxi_unit *unit) {
-  return unit->kind == CXI_UNIT_ONE &&
-         unit->row->prim == CXI_PRIM_dot_general && cxi_cpu_product_takes(unit);
+  return unit->row->prim == CXI_PRIM_dot_general && cxi_cpu_product_takes(unit);
+}
+
+static bool is_reduction(const cxi_unit *unit) {
+  return unit->row->form == CXI_FORM_REDUCE && cxi_cpu_reduce_takes(unit);
 }
 
 static size_t workspace(const cxi_unit *unit) {
   if (unit->kind == CXI_UNIT_FUSED) return cxi_cpu_fused_workspace(unit);
   if (is_product(unit)) return cxi_cpu_product_workspace(unit);
+  if (is_reduction(unit)) return 0;
   return cxi_cpu_evaluate_workspace(unit);
 }
 
@@ -34,6 +38,7 @@ static bool compile(const cxi_unit *unit, cxi_arena *arena, cxi_thunk *out,
   if (unit->kind == CXI_UNIT_FUSED)
     return cxi_cpu_fused(unit, arena, out, error);
   if (is_product(unit)) return cxi_cpu_product(unit, arena, out, error);
+  if (is_reduction(unit)) return cxi_cpu_reduce(unit, arena, out, error);
   return cxi_cpu_by_evaluate(unit, arena, out, error);
 }
 

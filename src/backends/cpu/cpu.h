@@ -30,6 +30,10 @@ size_t cxi_cpu_product_workspace(const cxi_unit *unit);
 bool cxi_cpu_product_in_place(const cxi_unit *unit);
 bool cxi_cpu_product(const cxi_unit *unit, cxi_arena *arena, cxi_thunk *out,
                      cxi_error *error);
+/* reduce.c: reductions of columns and long rows */
+bool cxi_cpu_reduce_takes(const cxi_unit *unit);
+bool cxi_cpu_reduce(const cxi_unit *unit, cxi_arena *arena, cxi_thunk *out,
+                    cxi_error *error);
 /* evaluate.c: any row, by its `evaluate` */
 size_t cxi_cpu_evaluate_workspace(const cxi_unit *unit);
 bool cxi_cpu_by_evaluate(const cxi_unit *unit, cxi_arena *arena, cxi_thunk *out,

@@ -244,7 +244,9 @@ static bool add_reduction(building *b, const cxi_op *op, forms *v) {
   const cxi_cpu_row_kernel kernel =
       b->kernels->reduce[number] ? b->kernels->reduce[number][op->row->prim]
                                  : NULL;
-  if (!kernel) return add_evaluation(b, op, v);
+  const bool arg = op->row->prim == CXI_PRIM_argmax ||
+                   op->row->prim == CXI_PRIM_argmin;
+  if (!kernel || (!arg && op->type != from)) return add_evaluation(b, op, v);
   cxi_step step = { .kind = CXI_STEP_REDUCE, .per_row = true, .reduces = true,
                     .n_in = 1, .in = { wide_form(b, op, 0) }, .reduce = kernel,
                     .number = op->type };

@@ -19,6 +19,11 @@ typedef void (*cxi_cpu_kernel)(int64_t n, void *out, const void *a,
 typedef void (*cxi_cpu_row_kernel)(int64_t rows, int64_t n, void *out,
                                    const void *in, int64_t number);
 
+/* Up to 64 columns side by side, each reduced over the pattern. */
+typedef void (*cxi_cpu_column_kernel)(const cxi_pattern *pattern,
+                                      int64_t columns, void *out,
+                                      const void *in);
+
 typedef struct cxi_cpu_kernels {
   /* By dtype of the first operand (of select: of the cases). f16 and bf16 have
    * none: they compute in f32, rounded by the kernel `round`. */
@@ -28,6 +33,7 @@ typedef struct cxi_cpu_kernels {
   cxi_cpu_kernel narrow[CXI_N_DTYPES]; /* f32 -> f16, bf16 */
   cxi_cpu_kernel round[CXI_N_DTYPES];  /* f32 -> f32 with f16's, bf16's bits */
   const cxi_cpu_row_kernel *reduce[CXI_N_DTYPES];  /* by cxi_prim */
+  const cxi_cpu_column_kernel *reduce_columns[CXI_N_DTYPES];
   /* By log2 of the element's bytes. */
   cxi_cpu_kernel copy[4];
   void (*fill[4])(int64_t n, void *out, const void *one);

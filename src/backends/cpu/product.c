@@ -73,12 +73,6 @@ static cxi_pattern group(const cxi_operand *o, const cx_dims *axes) {
   return cxi_pattern_of(&sizes, strides);
 }
 
-static int64_t count_of(const cxi_pattern *p) {
-  int64_t count = 1;
-  for (int i = 0; i < p->n; i++) count *= p->sizes[i];
-  return count;
-}
-
 static cx_dims free_axes(const cxi_operand *o, const cx_dims *batch,
                          const cx_dims *contract) {
   cx_dims axes = { 0 };
@@ -102,13 +96,13 @@ static side side_of(const cxi_operand *o, const cx_dims *batch,
   const cxi_pattern free = group(o, &axes), k = group(o, contract);
   side s = { .at = o->at, .type = o->type.type, .batch = group(o, batch),
              .source = joined(o, batch, &axes, contract) };
-  const int64_t n_k = count_of(&k);
-  s.count = count_of(&free);
+  const int64_t n_k = cxi_pattern_count(&k);
+  s.count = cxi_pattern_count(&free);
   s.copied = free.n > 1 || k.n > 1 || cxi_dtype_bytes(s.type) == 2;
   s.free_stride = s.copied ? n_k : free.n ? free.strides[0] : 0;
   s.k_stride = s.copied ? 1 : k.n ? k.strides[0] : 0;
   if (s.copied) {
-    const int64_t n = count_of(&s.batch), size = s.count * n_k;
+    const int64_t n = cxi_pattern_count(&s.batch), size = s.count * n_k;
     s.batch = n > 1 ? (cxi_pattern){ 1, { n }, { size } } : (cxi_pattern){ 0 };
   }
   return s;
@@ -187,8 +181,8 @@ static bool layout(const cxi_unit *unit, product *p) {
   const side right = side_of(b, &d->rhs_batch, &d->rhs_contract);
   const cxi_pattern k = group(a, &d->lhs_contract),
                     batch = group(a, &d->lhs_batch);
-  p->k = count_of(&k);
-  p->batch = count_of(&batch);
+  p->k = cxi_pattern_count(&k);
+  p->batch = cxi_pattern_count(&batch);
   if (p->k == 0) return false;
   p->add = unit->n_operands == 3;
   p->result = unit->results[0].at;
@@ -217,15 +211,6 @@ bool cxi_cpu_product_in_place(const cxi_unit *unit) {
 
 /* -- running ------------------------------------------------------------------------ */
 
-static int64_t offset_at(const cxi_pattern *p, int64_t i) {
-  int64_t offset = 0;
-  for (int axis = p->n - 1; axis >= 0; axis--) {
-    offset += i % p->sizes[axis] * p->strides[axis];
-    i /= p->sizes[axis];
-  }
-  return offset;
-}
-
 static size_t width(const product *p) {
   return cxi_dtype_bytes(p->number);
 }
@@ -233,7 +218,7 @@ static size_t width(const product *p) {
 /* The first element of batch item i of a side, where the tiles read it. */
 static char *side_at(const running *r, const side *s, int64_t i) {
   char *base = s->copied ? r->memory + s->dense : cxi_at(r->bases, s->at);
-  return base + offset_at(&s->batch, i) * (int64_t)width(r->p);
+  return base + cxi_pattern_offset(&s->batch, i) * (int64_t)width(r->p);
 }
 
 /* Elements [first, last) of a side in the order (batch, free, k). */

@@ -36,4 +36,5 @@ void CXI_FOR_ISA(cxi_cpu_kernels_fill)(cxi_cpu_kernels *set) {
   };
   CXI_FOR_ISA(cxi_cpu_set_convert)(set);
   CXI_FOR_ISA(cxi_cpu_set_product)(set);
+  CXI_FOR_ISA(cxi_cpu_set_reduce)(set);
 }

@@ -23,8 +23,13 @@ write_basic_package_version_file(calx-config-version.cmake
 install(FILES ${PROJECT_BINARY_DIR}/calx-config.cmake
   ${PROJECT_BINARY_DIR}/calx-config-version.cmake DESTINATION ${package_dir})
 
+# The way from the folder of the pkg-config file up to the prefix: the package
+# may be moved as a whole.
+file(RELATIVE_PATH pc_prefix /${CMAKE_INSTALL_LIBDIR}/pkgconfig /)
+string(REGEX REPLACE "/$" "" pc_prefix "${pc_prefix}")
+
 # A static library's users link what it uses; a shared one's need nothing.
-set(used_modules "libxxhash jansson libzip libutf8proc")
+set(used_modules "jansson libzip")
 set(used_libraries "-lm -lpthread -ldl")
 foreach(kind requires libs)
   set(pc_${kind} "")

@@ -13,10 +13,10 @@ add_library(calx::calx ALIAS calx)
 target_include_directories(calx
   PUBLIC $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include>
          $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>
-  PRIVATE ${PROJECT_SOURCE_DIR}/src)
+  PRIVATE ${PROJECT_SOURCE_DIR}/src ${XXHASH_INCLUDE_DIRS})
 target_compile_features(calx PUBLIC c_std_11)
 target_link_libraries(calx PRIVATE
-  PkgConfig::XXHASH PkgConfig::JANSSON PkgConfig::LIBZIP PkgConfig::UTF8PROC
+  PkgConfig::JANSSON PkgConfig::LIBZIP
   Threads::Threads ${CMAKE_DL_LIBS} m)
 target_link_options(calx PRIVATE LINKER:--as-needed)
 set_target_properties(calx PROPERTIES

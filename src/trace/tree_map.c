@@ -34,7 +34,7 @@ static cx leaf_handle(cxi_item item) {
 }
 
 static cxi_item map_leaves(map *m, const cxi_item *at) {
-  cx few[8], *leaves = few;
+  cx few[8] = { { 0, 0 } }, *leaves = few;
   const cxi_item failed = { .kind = CXI_ITEM_NONE };
   if (m->n > 8 && !(leaves = cxi_alloc((size_t)m->n * sizeof *leaves))) {
     m->poison = cxi_report_memory();

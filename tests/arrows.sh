@@ -10,7 +10,8 @@ declare -A may=(
   [transforms]="ir ops"
   [trace]="ir ops transforms"
   [lower]="ir loop"
-  [backends]="ir loop lower/schedule.h"
+  # what lower/ hands to a backend: the schedule, its graph, what runs it
+  [backends]="ir loop lower/schedule.h lower/graph.h lower/executable.h"
   [runtime]="ir loop ops primitives transforms trace lower backends"
   [io]="trace"
 )

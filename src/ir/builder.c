@@ -171,7 +171,10 @@ static bool append_equation(cxi_builder *b, cxi_prim prim, const cxi_infer *c,
     return false;
   }
   uint16_t effects = CXI_EFFECT_NONE;
-  cxi_params_each_program(prim, params, adopt, &effects);
+  if (cxi_schema_of(prim)->has_programs) {
+    cxi_params_each_program(prim, params, adopt, &effects);
+    b->has_parts = true;
+  }
   b->equations[b->n_equations] = (cxi_equation){
     .prim = (uint16_t)prim,
     .effects = effects,
@@ -232,7 +235,7 @@ void cxi_builder_open(cxi_builder *b) {
 
 void cxi_builder_abandon(cxi_builder *b) {
   cxi_emitter_use(b->emitter.outer);
-  for (uint32_t i = 0; i < b->n_equations; i++)
+  for (uint32_t i = 0; b->has_parts && i < b->n_equations; i++)
     cxi_params_each_program((cxi_prim)b->equations[i].prim,
                             b->equations[i].params, disown, NULL);
   cxi_free(b->values);

@@ -20,6 +20,7 @@ typedef struct cxi_builder {
   cxi_equation *equations;
   uint32_t *operands;
   cxi_arena arena;            /* parameters */
+  bool has_parts;             /* an equation has sub-programs */
   cxi_error error;            /* the first */
   cxi_name error_site;
 } cxi_builder;

@@ -196,6 +196,7 @@ static bool fill_equations(finish *f, cxi_program *p, cxi_arena *arena,
     e->params = copy_params(from, arena);
     if (!e->params) return false;
     p->effects |= e->effects;
+    p->has_parts |= cxi_schema_of((cxi_prim)e->prim)->has_programs;
     for (uint32_t k = 0; k < e->n_in; k++)
       a->operands[n_operands++] = f->number[b->operands[from->in + k]] - 1;
     for (uint32_t k = 0; k < e->n_out; k++) {

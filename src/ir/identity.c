@@ -142,8 +142,8 @@ static void add_origin(cxi_bytes *b, const cxi_program *p, cxi_hash hash) {
     if (!at) return;
     put_u32(put_u32(at, e->site), e->scope);
     b->n += 8;
-    cxi_params_each_program((cxi_prim)e->prim, e->params, add_identity, b);
   }
+  cxi_program_each_part(p, add_identity, b);
 }
 
 bool cxi_program_identify(const cxi_program *p, cxi_hash *out_hash,

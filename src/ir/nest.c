@@ -27,9 +27,7 @@ static void push(const cxi_program *p, void *to) {
 /* Pushes p's parts so that the first is on top. */
 static void push_parts(stack *s, const cxi_program *p) {
   uint32_t first = s->n;
-  for (uint32_t i = 0; i < p->n_equations; i++)
-    cxi_params_each_program((cxi_prim)p->equations[i].prim,
-                            p->equations[i].params, push, s);
+  cxi_program_each_part(p, push, s);
   for (uint32_t lo = first, hi = s->n; lo + 1 < hi; lo++, hi--) {
     visit item = s->items[lo];
     s->items[lo] = s->items[hi - 1];

@@ -59,9 +59,7 @@ static const cxi_program *find_or_insert(cxi_program *p) {
       stats.shared++;
       return cxi_program_retain(q);
     }
-  for (uint32_t i = 0; i < p->n_equations; i++)
-    cxi_params_each_program((cxi_prim)p->equations[i].prim,
-                            p->equations[i].params, add_reference, NULL);
+  cxi_program_each_part(p, add_reference, NULL);
   p->refs = 1;
   p->bytes = p->arena.bytes;
   p->next = *bucket;
@@ -128,9 +126,7 @@ void cxi_program_release(const cxi_program *p) {
   while (dead) {
     cxi_program *q = dead;
     dead = q->next;
-    for (uint32_t i = 0; i < q->n_equations; i++)
-      cxi_params_each_program((cxi_prim)q->equations[i].prim,
-                              q->equations[i].params, drop_locked, &dead);
+    cxi_program_each_part(q, drop_locked, &dead);
     q->next = freed;
     freed = q;
   }

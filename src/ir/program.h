@@ -80,6 +80,7 @@ typedef struct cxi_schema {
   const char *name;
   size_t size;                /* of the parameter struct */
   const cxi_field *fields;    /* ends with name == NULL */
+  bool has_programs;          /* a field is a program or a list of them */
 } cxi_schema;
 const cxi_schema *cxi_schema_of(cxi_prim prim);
 static inline const char *cxi_prim_name(cxi_prim prim) {
@@ -92,9 +93,12 @@ static inline const void *cxi_field_at(const void *params,
                                        const cxi_field *field) {
   return (const char *)params + field->offset;
 }
-/* Calls f for every program among the parameters. */
+/* Calls f for every program among the parameters, or among those of all
+ * equations. */
 void cxi_params_each_program(cxi_prim prim, const void *params,
                              void (*f)(const cxi_program *, void *), void *user);
+void cxi_program_each_part(const cxi_program *p,
+                           void (*f)(const cxi_program *, void *), void *user);
 /* A deep copy in the arena; programs are not retained. NULL without memory. */
 void *cxi_params_copy(cxi_prim prim, const void *params, cxi_arena *arena);
 bool cxi_params_equal(cxi_prim prim, const void *a, const void *b);
@@ -134,6 +138,7 @@ struct cxi_program {
   uint32_t n_in, n_literals, n_values, n_equations, n_operands, n_out;
   cxi_name name;              /* of the C function */
   uint16_t effects;           /* of its equations together */
+  bool has_parts;             /* an equation has sub-programs */
   const cxi_value *values;
   const uint64_t *literals;   /* bits of value n_in + i, low bytes first */
   const cxi_equation *equations;

@@ -19,11 +19,13 @@
 
 static const cxi_schema schemas[CXI_N_PRIMS] = {
   [CXI_PRIM_NONE] = { "none", 1,
-                      &(const cxi_field){ NULL, (cxi_field_kind)0, 0 } },
+                      &(const cxi_field){ NULL, (cxi_field_kind)0, 0 }, false },
 #define PRIMITIVE(n) \
-  [CXI_PRIM_##n] = { #n, sizeof(cxi_##n##_params), n##_fields },
-#define FIELD(n, kind, field)
-#define END(n)
+  [CXI_PRIM_##n] = { #n, sizeof(cxi_##n##_params), n##_fields, (0
+#define FIELD(n, kind, field) +(CXI_FIELD_##kind >= CXI_FIELD_program)
+#define END(n) ) > 0 \
+  }                  \
+  ,
 #include "ir/primitives.def"
 #undef PRIMITIVE
 #undef FIELD
@@ -60,7 +62,9 @@ bool cxi_mode_find(const char *name, size_t length, cx_mode *out) {
 void cxi_params_each_program(cxi_prim prim, const void *params,
                              void (*f)(const cxi_program *, void *),
                              void *user) {
-  for (const cxi_field *x = cxi_schema_of(prim)->fields; x->name; x++) {
+  const cxi_schema *schema = cxi_schema_of(prim);
+  if (!schema->has_programs) return;
+  for (const cxi_field *x = schema->fields; x->name; x++) {
     if (x->kind == CXI_FIELD_program) {
       const cxi_field_program *p = cxi_field_at(params, x);
       if (*p) f(*p, user);
@@ -69,6 +73,14 @@ void cxi_params_each_program(cxi_prim prim, const void *params,
       for (uint32_t i = 0; i < list->n; i++) f(list->d[i], user);
     }
   }
+}
+
+void cxi_program_each_part(const cxi_program *p,
+                           void (*f)(const cxi_program *, void *), void *user) {
+  if (!p->has_parts) return;
+  for (uint32_t i = 0; i < p->n_equations; i++)
+    cxi_params_each_program((cxi_prim)p->equations[i].prim,
+                            p->equations[i].params, f, user);
 }
 
 /* Replaces the list at *list (n items, then a pointer to them) by a copy. */

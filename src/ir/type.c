@@ -10,12 +10,7 @@
 
 #include "base/alloc.h"
 
-enum {
-  CHUNK_BITS = 10,
-  CHUNK = 1 << CHUNK_BITS,
-  MAX_CHUNKS = 1 << 14,
-  FIRST_SLOTS = 1 << 11
-};
+enum { CHUNK = CXI_TYPE_CHUNK, MAX_CHUNKS = 1 << 14, FIRST_SLOTS = 1 << 11 };
 
 /* Types of rank 0 have their dtype's number, so that they cost nothing. */
 static cx_aval first_chunk[CHUNK] = { [0] = { .type = CX_F32 },
@@ -23,7 +18,7 @@ static cx_aval first_chunk[CHUNK] = { [0] = { .type = CX_F32 },
                                       CXI_DTYPES(SCALAR)
 #undef SCALAR
 };
-static cx_aval *chunks[MAX_CHUNKS] = { first_chunk };
+cx_aval *cxi_type_chunks[MAX_CHUNKS] = { first_chunk };
 
 /* Open addressing; a slot holds an id, 0 is free. */
 typedef struct table {
@@ -35,12 +30,6 @@ typedef struct table {
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static table *current;                  /* published with release */
 static uint32_t n_types = CXI_N_DTYPES; /* under the lock */
-
-const cx_aval *cxi_type_aval(cxi_type type) {
-  cx_aval *chunk =
-      __atomic_load_n(&chunks[type >> CHUNK_BITS], __ATOMIC_ACQUIRE);
-  return &chunk[type & (CHUNK - 1)];
-}
 
 /* A multiply and a shift for each size; the low bits pick the slot. */
 static uint32_t hash_of(cx_dtype dtype, const cx_dims *shape) {
@@ -94,14 +83,14 @@ static table *table_with_room(void) {
 /* Under the lock. */
 static cxi_type append(cx_dtype dtype, const cx_dims *shape) {
   table *t = table_with_room();
-  uint32_t c = n_types >> CHUNK_BITS;
+  uint32_t c = n_types >> CXI_TYPE_CHUNK_BITS;
   if (!t || c >= MAX_CHUNKS) return 0;
-  if (!chunks[c]) {
+  if (!cxi_type_chunks[c]) {
     cx_aval *chunk = cxi_alloc_zeroed(CHUNK, sizeof *chunk);
     if (!chunk) return 0;
-    __atomic_store_n(&chunks[c], chunk, __ATOMIC_RELEASE);
+    __atomic_store_n(&cxi_type_chunks[c], chunk, __ATOMIC_RELEASE);
   }
-  cx_aval *aval = &chunks[c][n_types & (CHUNK - 1)];
+  cx_aval *aval = &cxi_type_chunks[c][n_types & (CHUNK - 1)];
   aval->type = dtype;
   aval->shape.n = shape->n;
   memcpy(aval->shape.d, shape->d, (size_t)shape->n * sizeof shape->d[0]);

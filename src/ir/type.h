@@ -13,8 +13,17 @@ typedef uint32_t cxi_type;
 cxi_type cxi_type_of(const cx_aval *aval);
 cxi_type cxi_type_make(cx_dtype dtype, cx_dims shape);
 cxi_type cxi_type_scalar(cx_dtype dtype);
-const cx_aval *cxi_type_aval(cxi_type type); /* of 0: a rank-0 f32 */
 
+/* The table, in chunks that never move. */
+enum { CXI_TYPE_CHUNK_BITS = 10, CXI_TYPE_CHUNK = 1 << CXI_TYPE_CHUNK_BITS };
+extern cx_aval *cxi_type_chunks[];
+
+/* Of 0: a rank-0 f32. */
+static inline const cx_aval *cxi_type_aval(cxi_type type) {
+  cx_aval *chunk = __atomic_load_n(
+      &cxi_type_chunks[type >> CXI_TYPE_CHUNK_BITS], __ATOMIC_ACQUIRE);
+  return &chunk[type & (CXI_TYPE_CHUNK - 1)];
+}
 static inline const cx_dims *cxi_type_shape(cxi_type type) {
   return &cxi_type_aval(type)->shape;
 }

@@ -1,11 +1,15 @@
 /* index_test.c - dynamic slices, gather and scatter: values, errors, rules. */
+#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 #include <cmocka.h>
 
+#include "backends/reference/reference.h"
+#include "ir/text.h"
 #include "support/rows.h"
+#include "transforms/transforms.h"
 
 #define COUNT(a) (sizeof(a) / sizeof *(a))
 
@@ -242,12 +246,57 @@ static void test_in_place(void **state) {
   check_values(cases, COUNT(cases));
 }
 
+/* Bytes allocated by the gradient of a loop that adds x[i]^2, and its values. */
+static uint64_t gradient_bytes(int n) {
+  char text[1024];
+  snprintf(
+      text, sizeof text,
+      "program @body(%%0: f64[%d], %%1: f64[], %%2: i32[]) { %%3: f64[1] = "
+      "dynamic_slice[sizes=(1)] %%0, %%2 %%4: f64[] = squeeze[axes=(0)] "
+      "%%3 %%5: f64[] = mul %%4, %%4 %%6: f64[] = add %%1, %%5 return %%6 "
+      "} program @main(%%0: f64[%d], %%1: f64[]) { %%2: i32[%d] = iota["
+      "type=i32, shape=(%d), axis=0] %%3: f64[] = scan[body=@body, "
+      "length=%d, reverse=false, unroll=1, n_consts=1, n_carry=1] %%0, "
+      "0.0:f64, %%2 %%4: f64[] = mul %%3, %%1 return %%4 }",
+      n, n, n, n, n);
+  cxi_error error = { 0 };
+  const bool wrt[2] = { true, false }, ct[1] = { true };
+  uint64_t seed = 5;
+  cxi_hold_enter();
+  const cxi_program *p = cxi_program_parse(text, strlen(text), &error);
+  assert_non_null(p);
+  const cxi_program *v = cxi_vjp(p, wrt, ct, &error);
+  assert_non_null(v);
+  cxi_view in[3], out[2];
+  for (uint32_t i = 0; i < 3; i++)
+    in[i] = array_random(*cxi_type_aval(v->values[i].type), &seed);
+  cxi_buffers_reset();
+  assert_true(cxi_reference_run(v, in, NULL, out, &error));
+  const uint64_t bytes = cxi_buffers_now().allocated;
+  const double scale = array_get(&in[1], 0) * array_get(&in[2], 0);
+  for (int i = 0; i < n; i++) {
+    const double wanted = 2 * array_get(&in[0], i) * scale;
+    assert_true(fabs(array_get(&out[1], i) - wanted) < 1e-12);
+  }
+  for (int i = 0; i < 3; i++) array_free(&in[i]);
+  for (int i = 0; i < 2; i++) array_free(&out[i]);
+  cxi_program_release(p);
+  cxi_hold_leave();
+  return bytes;
+}
+
+/* The cotangent of x is added to in place: twice the steps, twice the bytes. */
+static void test_loop_gradient(void **state) {
+  (void)state;
+  const uint64_t once = gradient_bytes(500), twice = gradient_bytes(1000);
+  assert_true(twice < 2 * once + once / 10);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
-    cmocka_unit_test(test_values),
-    cmocka_unit_test(test_errors),
-    cmocka_unit_test(test_rules),
-    cmocka_unit_test(test_in_place),
+    cmocka_unit_test(test_values),        cmocka_unit_test(test_errors),
+    cmocka_unit_test(test_rules),         cmocka_unit_test(test_in_place),
+    cmocka_unit_test(test_loop_gradient),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

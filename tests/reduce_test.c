@@ -22,6 +22,8 @@ static const row_values values[] = {
     "= reduce_max[axes=(0)] %0 %3: f32[2] = reduce_min[axes=(0)] %0 return "
     "%1, %2, %3 }",
     "", "0 0; -inf -inf; inf inf" },
+  { "program @m(%0: f32[2]) { %1: f32[] = reduce_sum[axes=(0)] %0 return %1 }",
+    "-0.0 -0.0", "-0.0" },
   { "program @m(%0: i8[0]) { %1: i8[] = reduce_sum[axes=(0)] %0 %2: i8[] = "
     "reduce_max[axes=(0)] %0 %3: i8[] = reduce_min[axes=(0)] %0 return "
     "%1, %2, %3 }",
@@ -151,11 +153,44 @@ static void test_order(void **state) {
   array_free(&out[1]);
 }
 
+/* 64 lanes, then pairs; absent lanes stay out, so that -0 survives. */
+static float lanes_sum(const float *x, int n) {
+  float lane[64];
+  int present = n < 64 ? n : 64;
+  if (n == 0) return 0;
+  for (int i = 0; i < n; i++)
+    lane[i % 64] = i < 64 ? x[i] : lane[i % 64] + x[i];
+  for (int half = 32; half > 0; half /= 2)
+    for (int i = 0; i < half; i++)
+      if (i + half < present) lane[i] += lane[i + half];
+  return lane[0];
+}
+
+static void test_lanes(void **state) {
+  (void)state;
+  static const int sizes[] = { 0, 1, 2, 33, 63, 64, 65, 100, 128, 1000 };
+  uint64_t seed = 9;
+  for (size_t c = 0; c < COUNT(sizes); c++) {
+    char text[128];
+    snprintf(text, sizeof text,
+             "program @m(%%0: f32[%d]) { %%1: f32[] = reduce_sum[axes=(0)] %%0 "
+             "return %%1 }",
+             sizes[c]);
+    cxi_view x = array_random((cx_aval){ CX_F32, { 1, { sizes[c] } } }, &seed);
+    cxi_view y;
+    run_text(text, &x, &y);
+    const float wanted = lanes_sum(x.data, sizes[c]);
+    assert_memory_equal(y.data, &wanted, sizeof wanted);
+    array_free(&x);
+    array_free(&y);
+  }
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
     cmocka_unit_test(test_values), cmocka_unit_test(test_errors),
     cmocka_unit_test(test_rules),  cmocka_unit_test(test_half_sums),
-    cmocka_unit_test(test_order),
+    cmocka_unit_test(test_order),  cmocka_unit_test(test_lanes),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

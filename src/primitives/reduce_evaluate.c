@@ -21,26 +21,16 @@ static uint64_t sign_of(cx_dtype type) {
   return cxi_dtype_kind(type) == CXI_SIGNED ? (uint64_t)1 << 63 : 0;
 }
 
-/* The greatest (sign 1) or least (-1) of x and y: NaN wins, and -0 is below
- * +0, so that the order of the elements does not matter. */
-static double extremum(double x, double y, int sign) {
-  if (isnan(x)) return x;
-  if (isnan(y)) return y;
-  if (x == y) return (signbit(x) != 0) == (sign > 0) ? y : x;
-  return (x < y) == (sign > 0) ? y : x;
-}
-
+/* The greatest element (sign 1) or the least (-1). */
 static wide_number extremum_of_row(cx_dtype wide, cx_dtype type,
                                    const void *row, int64_t n, int sign) {
   wide_number most;
   if (wide == CX_F32) {
-    most.f = sign > 0 ? -INFINITY : INFINITY;
-    for (int64_t i = 0; i < n; i++)
-      most.f = (float)extremum(most.f, ((const float *)row)[i], sign);
+    most.f =
+        sign > 0 ? cxi_lanes_max_f32(row, n, 1) : cxi_lanes_min_f32(row, n, 1);
   } else if (wide == CX_F64) {
-    most.d = sign > 0 ? -INFINITY : INFINITY;
-    for (int64_t i = 0; i < n; i++)
-      most.d = extremum(most.d, ((const double *)row)[i], sign);
+    most.d =
+        sign > 0 ? cxi_lanes_max_f64(row, n, 1) : cxi_lanes_min_f64(row, n, 1);
   } else {
     /* The least or greatest of the dtype: all bits of its width, turned. */
     const uint64_t turn = sign_of(type);

@@ -9,7 +9,9 @@
 #include <string.h>
 #include <cmocka.h>
 
+#include "base/alloc.h"
 #include "ops/lax.h"
+#include "support/execute.h"
 #include "support/programs.h"
 
 /* Values are of three types; the floating ones stay in [-1, 1], so that
@@ -291,10 +293,10 @@ static const cxi_program *batch_of(const cxi_program *p) {
   return cxi_program_retain(q);
 }
 
-static void check_narrowed(const cxi_program *p, const arrays *in) {
-  cxi_error error = { 0 };
-  const cxi_program *q = cxi_narrow(p, NULL, NULL, &error);
-  check_ok(q != NULL, &error, p);
+/* Dead code gone, or simplified: the same bits. */
+static void check_same(const cxi_program *p, const cxi_program *q,
+                       const cxi_error *error, const arrays *in) {
+  check_ok(q != NULL, error, p);
   cxi_program_retain(q);
   arrays a = program_run(p, in), b = program_run(q, in);
   assert_true(arrays_same_bits(&a, &b));
@@ -303,11 +305,29 @@ static void check_narrowed(const cxi_program *p, const arrays *in) {
   cxi_program_release(q);
 }
 
+/* Compiled, on one thread and on three. */
+static void check_compiled(const cxi_program *p, const arrays *in) {
+  arrays want = program_run(p, in);
+  const execution x = { p, in->at, want.at };
+  for (int threads = 1; threads <= 3; threads += 2) {
+    const char *difference = execution_compare(&x, threads, 0);
+    if (!difference) continue;
+    char *text = program_text(p);
+    print_error("%s\n%s\n", difference, text);
+    cxi_free(text);
+    fail();
+  }
+  arrays_free(&want);
+}
+
 /* p and, at first order, what becomes of it under one more transform. */
 static void check_all(const cxi_program *p, bool reverse, int order) {
   arrays in = arrays_random(p, 3, 3);
   check_derivatives(p, &in, reverse, 1e-5);
-  check_narrowed(p, &in);
+  cxi_error error = { 0 };
+  check_same(p, cxi_narrow(p, NULL, NULL, &error), &error, &in);
+  check_same(p, cxi_simplify(p, &error), &error, &in);
+  check_compiled(p, &in);
   arrays_free(&in);
   check_batch(p, 5, 3, 3);
   if (!order) return;

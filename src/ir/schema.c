@@ -20,12 +20,12 @@
 static const cxi_schema schemas[CXI_N_PRIMS] = {
   [CXI_PRIM_NONE] = { "none", 1,
                       &(const cxi_field){ NULL, (cxi_field_kind)0, 0 }, false },
-#define PRIMITIVE(n) \
-  [CXI_PRIM_##n] = { #n, sizeof(cxi_##n##_params), n##_fields, (0
-#define FIELD(n, kind, field) +(CXI_FIELD_##kind >= CXI_FIELD_program)
-#define END(n) ) > 0 \
-  }                  \
-  ,
+/* clang-format off */
+#define PRIMITIVE(n)                                                  \
+  [CXI_PRIM_##n] = { #n, sizeof(cxi_##n##_params), n##_fields, (false
+#define FIELD(n, kind, field) || CXI_FIELD_##kind >= CXI_FIELD_program
+#define END(n) ) },
+/* clang-format on */
 #include "ir/primitives.def"
 #undef PRIMITIVE
 #undef FIELD

@@ -30,7 +30,8 @@ CX_API CX_USED cx cx_dict_(int n, const cx_entry *entries, const char *at);
 /* cx_get(p, "layer.%d.weight", i); cx_put(p, w, "layer.%d.weight", i), from
  * cx_none() on; cx_has(p, "pooler") */
 #define cx_get(...) cx_get_(CX_AT, __VA_ARGS__)
-#define cx_put(...) cx_put_(CX_AT, __VA_ARGS__)
+#define cx_put(tree, value, ...) \
+  cx_put_(CX_AT, (tree), CX_A(value), __VA_ARGS__)
 /* cx_unpack(r, &params, &loss): as many as there are; poison on error. */
 #define cx_unpack(...) CX_UNPACK_(__VA_ARGS__, NULL)
 #define CX_UNPACK_(tree, ...) \

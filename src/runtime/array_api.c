@@ -104,7 +104,7 @@ cx cx_spec_like(cx tree) {
  * those of a number. */
 static const void *elements(const char *what, cx a, cxi_item *out,
                             uint64_t *store) {
-  *out = cxi_number_strong(cxi_item_of(a));
+  *out = cxi_number_strong(cxi_item_for(what, a));
   char type[128] = "";
   if (cxi_item_is_leaf(*out))
     cxi_aval_print(type, sizeof type, cxi_type_aval(out->type));

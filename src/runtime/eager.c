@@ -51,7 +51,7 @@ static cx fail(cxi_emitter *e, cx_code code, const char *text) {
 /* An operand's elements: an array's, or a number's bits in *store. */
 static bool operand_view(cxi_prim prim, cx a, uint64_t *store, cxi_view *out,
                          cx *out_poison) {
-  cxi_item item = cxi_number_strong(cxi_item_of(a));
+  cxi_item item = cxi_number_strong(cxi_item_for(cxi_prim_name(prim), a));
   if (item.kind == CXI_ITEM_NUMBER) {
     *store = item.as.bits;
     *out = cxi_view_dense(*cxi_type_aval(item.type), store);

@@ -123,10 +123,11 @@ cx cxi_handle(cxi_item item);
 /* The item behind a handle, borrowed. Kind POISON after reporting a handle
  * that is not valid here (ended, dropped, donated, another context's). */
 cxi_item cxi_item_of(cx a);
+/* The same with the operation's name before the message. */
+cxi_item cxi_item_for(const char *what, cx a);
 /* Without reporting: kind NOTHING for what is not valid. */
 cxi_item cxi_item_peek(cx a);
-/* The same for an array whose buffer must still be there; `what` is the op in
- * the message. */
+/* Whether the buffer is still there, not donated. */
 bool cxi_array_alive(const cxi_array *a);
 cx cxi_report_donated(const char *what, const cxi_array *a);
 /* Text that lives until the scope ends; never NULL. */

@@ -155,31 +155,38 @@ cxi_item cxi_item_peek(cx a) {
 }
 
 /* Why a handle is not valid. */
-static cx report_invalid(const cx_ctx *ctx, cx a) {
+static cx report_invalid(const cx_ctx *ctx, const char *what, cx a) {
+  const char *colon = what ? ": " : "";
+  if (!what) what = "";
   const uint32_t n = ctx->n_ended < CXI_ENDED ? ctx->n_ended : CXI_ENDED;
   for (uint32_t i = 0; i < n; i++) {
     const cxi_ended *e = &ctx->ended[i];
     if (e->serial != a.generation) continue;
     if (e->kind == CXI_SCOPE_TRACE)
-      return cxi_reportf(CX_ELIFETIME, "this handle's trace (%s) has ended",
+      return cxi_reportf(CX_ELIFETIME,
+                         "%s%sthis handle's trace (%s) has ended", what, colon,
                          e->name ? e->name : "?");
-    return cxi_report(CX_ELIFETIME, e->kind == CXI_SCOPE_KEPT
-                                        ? "this handle has been dropped"
-                                        : "this handle's scope has ended");
+    return cxi_reportf(CX_ELIFETIME, "%s%sthis handle%s", what, colon,
+                       e->kind == CXI_SCOPE_KEPT ? " has been dropped"
+                                                 : "'s scope has ended");
   }
   if (cxi_context_elsewhere(a.generation))
-    return cxi_report(CX_ELIFETIME, "this handle belongs to another context");
-  return cxi_report(CX_ELIFETIME,
-                    "this handle is not valid here: it ended long ago or"
-                    " belongs to another context");
+    return cxi_reportf(CX_ELIFETIME,
+                       "%s%sthis handle belongs to another context", what,
+                       colon);
+  return cxi_reportf(CX_ELIFETIME,
+                     "%s%sthis handle is not valid here: it ended long ago or"
+                     " belongs to another context", what, colon);
 }
 
-cxi_item cxi_item_of(cx a) {
+cxi_item cxi_item_of(cx a) { return cxi_item_for(NULL, a); }
+
+cxi_item cxi_item_for(const char *what, cx a) {
   cxi_item item = cxi_item_peek(a);
   if (item.kind != CXI_ITEM_NOTHING || a.index == 0) return item;
   const cx_ctx *ctx = cxi_context_need();
   item.kind = CXI_ITEM_POISON;
-  item.as.handle = ctx ? report_invalid(ctx, a) : (cx){ 0, 1 };
+  item.as.handle = ctx ? report_invalid(ctx, what, a) : (cx){ 0, 1 };
   return item;
 }
 
@@ -217,7 +224,7 @@ static cx kept_handle(const cx_ctx *ctx, uint32_t i) {
 
 /* A value that a kept entry may hold. */
 static bool keepable(const char *what, cx a, cxi_item *out, cx *out_result) {
-  *out = cxi_item_of(a);
+  *out = cxi_item_for(what, a);
   *out_result = a;
   if (out->kind == CXI_ITEM_POISON) *out_result = out->as.handle;
   if (out->kind < CXI_ITEM_NUMBER) return false;

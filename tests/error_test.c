@@ -1,0 +1,247 @@
+/* error_test.c - the messages a user sees, with their source lines. */
+#include "support/calls.h"
+
+/* The lines below are longer than 80: a golden message and its call stand on
+ * one line each, since GCC and Clang differ in the line of a longer call. */
+
+/* "FILE:LINE: text" of the line before the one it is called on. */
+#define ASSERT_MESSAGE(code, text) assert_message(code, text, __LINE__ - 1)
+static void assert_message(cx_code code, const char *text, int line) {
+  char want[512];
+  const char *message;
+  snprintf(want, sizeof want, "%s:%d: %s", __FILE__, line, text);
+  assert_int_equal(cx_error(&message), code);
+  assert_string_equal(message, want);
+}
+
+CX_DEF(not_scalar, x) { return cx_mul(x, x); }
+CX_DEF(example_loss, x, y) { return cx_sum(cx_mul(x, y)); }
+CX_DEF(step, x) { return cx_mul(x, cx_item(cx_sum(x))); }
+CX_DEF(cell, h, x) {
+  return cx_tuple(cx_reshape(cx_add(h, x), 1, 64), h);
+}
+CX_DEF(cell_dtype, h, x) {
+  return cx_tuple(cx_dict("a", cx_cast(cx_get(h, "a"), CX_F64), "b",
+                          cx_get(h, "b")), x);
+}
+CX_DEF(donated, mems) { return cx_add(mems, 1); }
+CX_DEF(identity, x) { return x; }
+CX_DEF(count, n) { return cx_add(n, 1); }
+
+static void golden_messages(void **state) {
+  (void)state;
+  CX_SCOPE;
+  cx a = cx_ones(CX_F32, 128, 784), b = cx_ones(CX_F32, 3, 4), r;
+  r = cx_matmul(a, b);
+  ASSERT_MESSAGE(CX_ESHAPE, "matmul: inner sizes differ: f32[128,784] @ f32[3,4]");
+  r = cx_call(cx_grad(CX_FN(not_scalar)), cx_ones(CX_F32, 128));
+  ASSERT_MESSAGE(CX_ESHAPE, "grad(not_scalar): must return a scalar, got f32[128]");
+  r = cx_call(cx_vmap(CX_FN(example_loss)), cx_ones(CX_F32, 128), cx_ones(CX_F32, 64));
+  ASSERT_MESSAGE(CX_ESHAPE, "vmap(example_loss): argument 1 \"x\" has 128 along axis 0, argument 2 \"y\" has 64");
+  (void)r;
+}
+
+static void values_are_not_known_while_tracing(void **state) {
+  (void)state;
+  CX_SCOPE;
+  cx r = cx_call(CX_FN(step), cx_ones(CX_F32, 3));
+  assert_int_equal(cx_size(r), 0);
+  assert_error(CX_ETRACE, "item: the value of f32[] is not known while tracing"
+                          " step; use cx_cond, cx_while or return it");
+}
+
+static void carries_are_compared_leaf_by_leaf(void **state) {
+  (void)state;
+  CX_SCOPE;
+  cx r = cx_scan(CX_FN(cell), cx_zeros(CX_F32, 64), cx_zeros(CX_F32, 5, 64));
+  assert_error(CX_ESHAPE,
+               "scan(cell): carry \"h\" enters as f32[64], leaves as f32[1,64]");
+  cx h = cx_dict("a", cx_zeros(CX_F32, 2), "b", 1);
+  r = cx_scan(CX_FN(cell_dtype), h, cx_zeros(CX_F32, 5));
+  assert_error(CX_EDTYPE, "scan(cell_dtype): carry \"h.a\" enters as f32[2],"
+                          " leaves as f64[2]");
+  r = cx_scan(CX_FN(identity), h, cx_zeros(CX_F32, 5));
+  assert_error(CX_ETREE, "identity takes 1 argument (x), got 2");
+  (void)r;
+}
+
+static void donations_are_checked(void **state) {
+  (void)state;
+  CX_SCOPE;
+  cx m = cx_zeros(CX_F32, 3);
+  cx_fn f = cx_jit(CX_FN(donated), .donate = CX_ARGS(0));
+  cx r = cx_call(f, cx_tuple(m, m));
+  assert_error(CX_ELIFETIME,
+               "donate: \"mems.0\" and \"mems.1\" are one buffer");
+  r = cx_call(f, m);
+  assert_good();
+  r = cx_add(m, 1);
+  assert_error(CX_ELIFETIME, "this array (f32[3]) was donated to donated at ");
+  cx pinned = cx_ones(CX_F32, 3);
+  assert_non_null(cx_data(pinned));
+  r = cx_call(f, pinned);
+  assert_error(CX_ELIFETIME, "donate: \"mems\" is borrowed, or its address was"
+                             " given out by cx_data");
+  cx_fn sums = cx_jit(CX_FN(example_loss), .donate = CX_ARGS(0));
+  r = cx_call(sums, cx_ones(CX_F32, 4), cx_ones(CX_F32, 4));
+  assert_error(CX_ESHAPE,
+               "donate: \"x\" (f32[4]) fits no result of jit(example_loss)");
+  r = cx_call(cx_jit(CX_FN(example_loss), .donate = CX_ARGS(2)), 1.0, 1.0);
+  assert_error(CX_ETREE, "donate: jit(example_loss) has 2 arguments");
+  (void)r;
+}
+
+static cx escaped;
+CX_DEF(leaks, x) {
+  escaped = cx_add(x, 1);
+  return x;
+}
+
+static void handles_end(void **state) {
+  (void)state;
+  cx a, kept, r;
+  {
+    CX_SCOPE;
+    a = cx_ones(CX_F32, 3);
+    kept = cx_keep(a);
+  }
+  r = cx_add(a, 1);
+  assert_error(CX_ELIFETIME, "this handle's scope has ended");
+  r = cx_add(kept, 1);
+  assert_good();
+  cx_drop(kept);
+  r = cx_add(kept, 1);
+  assert_error(CX_ELIFETIME, "this handle has been dropped");
+  r = cx_call(CX_FN(leaks), 1.0);
+  assert_good();
+  assert_true(cx_item(escaped) != cx_item(escaped)); /* NaN */
+  assert_error(CX_ELIFETIME, "item: this handle's trace (leaks) has ended");
+  cx_ctx *other = cx_open("reference"), *mine = *state;
+  cx b = cx_ones(CX_F32, 3);
+  assert_ptr_equal(cx_use(mine), other);
+  r = cx_add(b, 1);
+  assert_error(CX_ELIFETIME, "this handle belongs to another context");
+  cx_close(other);
+  r = cx_add(b, 1);
+  assert_error(CX_ELIFETIME, "this handle is not valid here");
+  (void)r;
+}
+
+CX_STRUCT(captured, (cx, w));
+CX_DEF_ENV(times_w, captured, e, x) { return cx_mul(e->w, x); }
+
+static void functions_end_with_their_scope(void **state) {
+  (void)state;
+  cx_fn f;
+  {
+    CX_SCOPE;
+    f = cx_jit(CX_BIND(times_w, .w = cx_ones(CX_F32, 3)));
+    assert_true(cx_item(cx_sum(cx_call(f, 2.0))) == 6);
+  }
+  cx r = cx_call(f, 2.0);
+  assert_error(CX_ELIFETIME, "this function's scope has ended");
+  assert_null(cx_grad(f));
+  assert_error(CX_ELIFETIME, "this function's scope has ended");
+  r = cx_call(CX_BIND(times_w, .w = cx_fail(CX_EUSER, "bad")), 1.0);
+  assert_error(CX_EUSER, "bad");
+  (void)r;
+}
+
+static void the_first_error_is_kept(void **state) {
+  (void)state;
+  CX_SCOPE;
+  cx p = cx_matmul(cx_ones(CX_F32, 2), cx_ones(CX_F32, 3));
+  cx q = cx_add(cx_exp(p), cx_matmul(cx_ones(CX_F32, 4), cx_ones(CX_F32, 5)));
+  assert_false(cx_ok());
+  assert_int_equal(cx_dim(q, -1), 1);
+  assert_string_equal(cx_show(q), "poison");
+  cx good = cx_add(1.0, 2.0); /* others run */
+  assert_true(cx_item(good) == 3);
+  assert_error(CX_ESHAPE, "f32[2]");
+  assert_true(cx_ok());
+  q = cx_exp(p);
+  assert_good(); /* poison passes on without a new error */
+  cx slot = cx_keep(good);
+  cx_swap(&slot, p);
+  assert_true(cx_item(slot) == 3);
+  cx_drop(slot);
+  cx_drop(p);
+  assert_good();
+}
+
+static int hook_calls;
+static void hook(cx_code code, const char *message, void *user) {
+  (void)code, (void)message;
+  hook_calls += *(const int *)user;
+}
+
+static void contexts_report_on_their_own(void **state) {
+  cx_ctx *mine = *state;
+  int one = 1;
+  cx_ctx *other = cx_open("cpu", .on_error = hook, .user = &one);
+  assert_non_null(other);
+  cx p = cx_fail(CX_EUSER, "here");
+  p = cx_fail(CX_EUSER, "again");
+  (void)p;
+  assert_int_equal(hook_calls, 2);
+  cx_use(mine);
+  assert_true(cx_ok());
+  assert_null(cx_open("cuda"));
+  assert_error(CX_EDEVICE, "open(\"cuda\"): this build has no CUDA device");
+  assert_null(cx_open("tpu"));
+  assert_error(CX_EDEVICE, "no device is called \"tpu\"");
+  cx_use(NULL);
+  p = cx_from((const float[]){ 1 }, 1);
+  assert_error(CX_ELIFETIME, "no context is open in this thread");
+  assert_null(cx_open("cuda:1"));
+  assert_error(CX_EDEVICE, "cuda:1");
+  cx_use(other);
+  assert_error(CX_EUSER, "here");
+  cx_close(other);
+  cx_use(mine);
+}
+
+static void transforms_say_what_is_wrong(void **state) {
+  (void)state;
+  CX_SCOPE;
+  cx x = cx_ones(CX_F32, 3), r;
+  r = cx_call(cx_grad(CX_FN(count)), 1);
+  assert_error(CX_EDTYPE, "must return a scalar of a floating dtype, got i32[]");
+  r = cx_call(cx_grad(CX_FN(example_loss), .wrt = CX_ARGS(1)), x,
+              cx_array(int32_t, 1, 2, 3));
+  assert_error(CX_EDTYPE, "dtypes differ");
+  r = cx_call(cx_grad(CX_FN(example_loss), .wrt = CX_ARGS(2)), x, x);
+  assert_error(CX_ETREE, ".wrt names an argument");
+  r = cx_call(cx_grad(CX_FN(example_loss), .has_aux = true), x, x);
+  assert_error(CX_ETREE, "must return (loss, aux), got f32[]");
+  r = cx_call(cx_vmap(CX_FN(count), .in = { CX_NONE }), x);
+  assert_error(CX_ESHAPE, "no argument is mapped");
+  r = cx_call(cx_vmap(CX_FN(count), .in = { 1 }), x);
+  assert_error(CX_EINDEX, "axis 1 is out of range for argument 1 \"n\", f32[3]");
+  r = cx_call(cx_vmap(CX_FN(count), .out = { 2 }), x);
+  assert_error(CX_EINDEX, "out axis 2 of result 0");
+  r = cx_call(cx_vmap(CX_FN(count), .out = { CX_NONE }), x);
+  assert_error(CX_ESHAPE, "cannot be CX_NONE");
+  r = cx_call(cx_jvp(CX_FN(count)), cx_tuple(x), cx_tuple(cx_ones(CX_F32, 4)));
+  assert_error(CX_ETREE, "the tangent at \"0\" is f32[4], for f32[3]");
+  r = cx_call(cx_jvp(CX_FN(count)), x, x);
+  assert_error(CX_ETREE, "takes (primals, tangents)");
+  r = cx_call(cx_vjp(CX_FN(count)), cx_tuple(x), cx_tuple(x));
+  assert_error(CX_ETREE, "the cotangent at");
+  (void)r;
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+    cmocka_unit_test(golden_messages),
+    cmocka_unit_test(values_are_not_known_while_tracing),
+    cmocka_unit_test(carries_are_compared_leaf_by_leaf),
+    cmocka_unit_test(donations_are_checked),
+    cmocka_unit_test(handles_end),
+    cmocka_unit_test(functions_end_with_their_scope),
+    cmocka_unit_test(the_first_error_is_kept),
+    cmocka_unit_test(contexts_report_on_their_own),
+    cmocka_unit_test(transforms_say_what_is_wrong),
+  };
+  return cmocka_run_group_tests(tests, setup, teardown);
+}

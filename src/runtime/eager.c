@@ -120,11 +120,14 @@ static bool run_single(cx_ctx *ctx, cxi_prim prim, const void *params,
                        cxi_array **out, cxi_error *error) {
   cxi_view *views = cxi_scratch(n_out * sizeof *views + 1);
   cxi_type few[8];
-  cxi_infer c = { .out = few, .cap_out = 8 };
-  if (!views || !infer(prim, params, n_in, in, n_out, &c)) {
-    *error = c.error;
-    return false;
-  }
+  cxi_infer c; /* field by field: the text of the error is long */
+  c.n_out = 0;
+  c.out = few;
+  c.cap_out = 8;
+  c.error.code = CX_OK;
+  if (!views) return cxi_error_set(error, CX_EMEMORY, "out of memory");
+  if (!infer(prim, params, n_in, in, n_out, &c))
+    return cxi_error_set(error, c.error.code, "%s", c.error.text);
   for (uint32_t i = 0; i < n_out; i++) {
     out[i] = cxi_array_make(c.out[i], ctx->account);
     if (!out[i]) {
@@ -150,7 +153,8 @@ static bool emit_here(cx_ctx *ctx, cxi_prim prim, const void *params,
   uint64_t *bits = cxi_scratch(n_in * sizeof *bits + 1);
   cxi_view *views = cxi_scratch(n_in * sizeof *views + 1);
   cxi_array **arrays = cxi_scratch(n_out * sizeof *arrays + 1);
-  cxi_error error = { 0 };
+  cxi_error error; /* its text is long: only the code is cleared */
+  error.code = CX_OK;
   if (!bits || !views || !arrays) return *out_poison = cxi_report_memory(), false;
   for (uint32_t i = 0; i < n_in; i++)
     if (!operand_view(prim, in[i], &bits[i], &views[i], out_poison))

@@ -182,7 +182,8 @@ static bool report_failure(running *r, const cxi_error *error, bool started) {
 }
 
 static bool run_executable(running *r, const cxi_device *device) {
-  cxi_error error = { 0 };
+  cxi_error error;
+  error.code = CX_OK;
   bool started = false;
   if (r->donate && !r->call->entry->compiled && !check_usable(r)) return false;
   cxi_executable *exe =
@@ -218,7 +219,8 @@ static bool run(running *r, const cxi_device *device) {
 bool cxi_run_compiled(cxi_invocation *call, cxi_item *out, cx *out_poison) {
   running r = { .call = call, .ctx = cxi_context_now(),
                 .p = call->entry->program };
-  cxi_error error = { 0 };
+  cxi_error error; /* its text is long: only the code is cleared */
+  error.code = CX_OK;
   const cxi_name name = call->f->code->as.jit.device;
   const cxi_device *device =
       name ? cxi_device_find(cxi_name_text(name), &error) : r.ctx->device;

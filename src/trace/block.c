@@ -21,6 +21,17 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static waiting *classes[CLASSES];
 static cxi_block_stats stats;
 
+/* Each thread keeps a few small blocks, so that most calls take no lock; they
+ * go to the classes when the thread ends. */
+enum { OWN_CLASSES = SMALL + STEPS * 6, OWN_MOST = 8 };
+static _Thread_local struct {
+  waiting *first[OWN_CLASSES];
+  uint8_t n[OWN_CLASSES];
+  bool registered;            /* with the key, for the end of the thread */
+} own;
+static pthread_once_t own_once = PTHREAD_ONCE_INIT;
+static pthread_key_t own_key;
+
 /* -- accounts ----------------------------------------------------------------- */
 
 cxi_account *cxi_account_open(size_t limit) {
@@ -86,12 +97,54 @@ static void *fresh(size_t capacity) {
 
 static void discard(void *block) { cxi_free(((void **)block)[-1]); }
 
+/* -- the blocks of a thread -------------------------------------------------------- */
+
+static void own_flush(void *unused) {
+  (void)unused;
+  for (int c = 0; c < OWN_CLASSES; c++) {
+    while (own.first[c]) {
+      waiting *block = own.first[c];
+      own.first[c] = block->next;
+      discard(block);
+    }
+    own.n[c] = 0;
+  }
+  own.registered = false;
+}
+
+static void own_key_make(void) { pthread_key_create(&own_key, own_flush); }
+
+static waiting *own_take(int class) {
+  if (class >= OWN_CLASSES || !own.first[class]) return NULL;
+  waiting *block = own.first[class];
+  own.first[class] = block->next;
+  own.n[class]--;
+  return block;
+}
+
+static bool own_give(int class, waiting *block) {
+  if (class >= OWN_CLASSES || own.n[class] >= OWN_MOST) return false;
+  if (!own.registered) {
+    pthread_once(&own_once, own_key_make);
+    pthread_setspecific(own_key, &own);
+    own.registered = true;
+  }
+  block->next = own.first[class];
+  own.first[class] = block;
+  own.n[class]++;
+  return true;
+}
+
+/* -- taking and giving --------------------------------------------------------------- */
+
 void *cxi_block_take(size_t bytes, cxi_account *account,
                      size_t *out_capacity) {
   size_t capacity;
   int class = class_of(bytes, &capacity);
   if (class < 0 || !charge(account, capacity)) return NULL;
   *out_capacity = capacity;
+  waiting *mine = own_take(class);
+  if (mine) return mine;
   pthread_mutex_lock(&lock);
   waiting *block = classes[class];
   if (block) {
@@ -115,6 +168,7 @@ void cxi_block_give(void *memory, size_t capacity, cxi_account *account) {
   size_t exact;
   int class = class_of(capacity, &exact);
   discharge(account, capacity);
+  if (own_give(class, memory)) return;
   pthread_mutex_lock(&lock);
   bool keep = stats.waiting_bytes + exact <= WAITING_MOST;
   if (keep) {
@@ -129,6 +183,7 @@ void cxi_block_give(void *memory, size_t capacity, cxi_account *account) {
 
 void cxi_blocks_trim(void) {
   waiting *all = NULL;
+  own_flush(NULL);
   pthread_mutex_lock(&lock);
   for (int c = 0; c < CLASSES; c++) {
     while (classes[c]) {

@@ -22,11 +22,12 @@ void cxi_account_close(cxi_account *account);
  * without memory or if the account's limit says no. account may be NULL. */
 void *cxi_block_take(size_t bytes, cxi_account *account, size_t *out_capacity);
 void cxi_block_give(void *block, size_t capacity, cxi_account *account);
-void cxi_blocks_trim(void);   /* frees all that wait */
+/* Frees all that wait, but for the few small ones of other threads. */
+void cxi_blocks_trim(void);
 
 typedef struct cxi_block_stats {
   uint64_t fresh;             /* blocks asked from the system, over time */
-  size_t waiting_bytes;
+  size_t waiting_bytes;       /* but for the few of each thread */
 } cxi_block_stats;
 cxi_block_stats cxi_blocks_now(void);
 

@@ -162,7 +162,8 @@ bool cxi_run_program(const cxi_program *p, const cxi_item *in, cxi_item *out,
     }
     views[i] = cxi_view_dense(*cxi_type_aval(in[i].type), data);
   }
-  cxi_error error = { 0 };
+  cxi_error error;
+  error.code = CX_OK;
   if (!ctx->device->run(ctx, p, views, arrays, &error)) {
     *out_poison = cxi_report_error(cxi_name_text(p->name), &error);
     return false;

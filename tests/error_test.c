@@ -14,30 +14,44 @@ static void assert_message(cx_code code, const char *text, int line) {
   assert_string_equal(message, want);
 }
 
-CX_DEF(not_scalar, x) { return cx_mul(x, x); }
-CX_DEF(example_loss, x, y) { return cx_sum(cx_mul(x, y)); }
-CX_DEF(step, x) { return cx_mul(x, cx_item(cx_sum(x))); }
+CX_DEF(not_scalar, x) {
+  return cx_mul(x, x);
+}
+CX_DEF(example_loss, x, y) {
+  return cx_sum(cx_mul(x, y));
+}
+CX_DEF(step, x) {
+  return cx_mul(x, cx_item(cx_sum(x)));
+}
 CX_DEF(cell, h, x) {
   return cx_tuple(cx_reshape(cx_add(h, x), 1, 64), h);
 }
 CX_DEF(cell_dtype, h, x) {
-  return cx_tuple(cx_dict("a", cx_cast(cx_get(h, "a"), CX_F64), "b",
-                          cx_get(h, "b")), x);
+  return cx_tuple(
+      cx_dict("a", cx_cast(cx_get(h, "a"), CX_F64), "b", cx_get(h, "b")), x);
 }
-CX_DEF(donated, mems) { return cx_add(mems, 1); }
-CX_DEF(identity, x) { return x; }
-CX_DEF(count, n) { return cx_add(n, 1); }
+CX_DEF(donated, mems) {
+  return cx_add(mems, 1);
+}
+CX_DEF(identity, x) {
+  return x;
+}
+CX_DEF(count, n) {
+  return cx_add(n, 1);
+}
 
 static void golden_messages(void **state) {
   (void)state;
   CX_SCOPE;
   cx a = cx_ones(CX_F32, 128, 784), b = cx_ones(CX_F32, 3, 4), r;
+  /* clang-format off */
   r = cx_matmul(a, b);
   ASSERT_MESSAGE(CX_ESHAPE, "matmul: inner sizes differ: f32[128,784] @ f32[3,4]");
   r = cx_call(cx_grad(CX_FN(not_scalar)), cx_ones(CX_F32, 128));
   ASSERT_MESSAGE(CX_ESHAPE, "grad(not_scalar): must return a scalar, got f32[128]");
   r = cx_call(cx_vmap(CX_FN(example_loss)), cx_ones(CX_F32, 128), cx_ones(CX_F32, 64));
   ASSERT_MESSAGE(CX_ESHAPE, "vmap(example_loss): argument 1 \"x\" has 128 along axis 0, argument 2 \"y\" has 64");
+  /* clang-format on */
   (void)r;
 }
 
@@ -54,8 +68,9 @@ static void carries_are_compared_leaf_by_leaf(void **state) {
   (void)state;
   CX_SCOPE;
   cx r = cx_scan(CX_FN(cell), cx_zeros(CX_F32, 64), cx_zeros(CX_F32, 5, 64));
-  assert_error(CX_ESHAPE,
-               "scan(cell): carry \"h\" enters as f32[64], leaves as f32[1,64]");
+  assert_error(
+      CX_ESHAPE,
+      "scan(cell): carry \"h\" enters as f32[64], leaves as f32[1,64]");
   cx h = cx_dict("a", cx_zeros(CX_F32, 2), "b", 1);
   r = cx_scan(CX_FN(cell_dtype), h, cx_zeros(CX_F32, 5));
   assert_error(CX_EDTYPE, "scan(cell_dtype): carry \"h.a\" enters as f32[2],"
@@ -128,7 +143,9 @@ static void handles_end(void **state) {
 }
 
 CX_STRUCT(captured, (cx, w));
-CX_DEF_ENV(times_w, captured, e, x) { return cx_mul(e->w, x); }
+CX_DEF_ENV(times_w, captured, e, x) {
+  return cx_mul(e->w, x);
+}
 
 static void functions_end_with_their_scope(void **state) {
   (void)state;
@@ -206,7 +223,8 @@ static void transforms_say_what_is_wrong(void **state) {
   CX_SCOPE;
   cx x = cx_ones(CX_F32, 3), r;
   r = cx_call(cx_grad(CX_FN(count)), 1);
-  assert_error(CX_EDTYPE, "must return a scalar of a floating dtype, got i32[]");
+  assert_error(CX_EDTYPE,
+               "must return a scalar of a floating dtype, got i32[]");
   r = cx_call(cx_grad(CX_FN(example_loss), .wrt = CX_ARGS(1)), x,
               cx_array(int32_t, 1, 2, 3));
   assert_error(CX_EDTYPE, "dtypes differ");
@@ -217,7 +235,8 @@ static void transforms_say_what_is_wrong(void **state) {
   r = cx_call(cx_vmap(CX_FN(count), .in = { CX_NONE }), x);
   assert_error(CX_ESHAPE, "no argument is mapped");
   r = cx_call(cx_vmap(CX_FN(count), .in = { 1 }), x);
-  assert_error(CX_EINDEX, "axis 1 is out of range for argument 1 \"n\", f32[3]");
+  assert_error(CX_EINDEX,
+               "axis 1 is out of range for argument 1 \"n\", f32[3]");
   r = cx_call(cx_vmap(CX_FN(count), .out = { 2 }), x);
   assert_error(CX_EINDEX, "out axis 2 of result 0");
   r = cx_call(cx_vmap(CX_FN(count), .out = { CX_NONE }), x);

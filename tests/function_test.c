@@ -4,10 +4,16 @@
 #include "trace/call.h"
 #include "transforms/transforms.h"
 
-CX_DEF(square, x) { return cx_mul(x, x); }
-CX_DEF(sum_square, x) { return cx_sum(cx_mul(x, x)); }
+CX_DEF(square, x) {
+  return cx_mul(x, x);
+}
+CX_DEF(sum_square, x) {
+  return cx_sum(cx_mul(x, x));
+}
 
-static uint64_t traces(void) { return cxi_resolves_now().traces; }
+static uint64_t traces(void) {
+  return cxi_resolves_now().traces;
+}
 
 static void equal_functions_are_one(void **state) {
   (void)state;
@@ -28,8 +34,8 @@ static void equal_functions_are_one(void **state) {
   assert_error(CX_ETREE, "no elementwise operation is called \"frobnicate\"");
 }
 
-CX_STRUCT(scaled_env, (double, factor), (cx, shift), (cx_str, mode),
-          (cx_fn, f), (int, sizes, [3]));
+CX_STRUCT(scaled_env, (double, factor), (cx, shift), (cx_str, mode), (cx_fn, f),
+          (int, sizes, [3]));
 CX_DEF_ENV(scaled, scaled_env, e, x) {
   if (!strcmp(e->mode, "minus")) x = cx_neg(x);
   x = cx_mul(e->factor, e->f ? cx_call(e->f, x) : x);
@@ -51,9 +57,9 @@ static void settings_are_static_and_arrays_inputs(void **state) {
   assert_true(cx_read(cx_call(f, x), y, 2));
   assert_true(y[0] == 13 && y[1] == 29);
   const uint64_t before = traces();
-  cx_fn other = CX_BIND(scaled, .factor = 2, .shift = cx_array(float, 0, 0),
-                        .mode = "plus", .f = CX_FN(square),
-                        .sizes = { 0, 0, 1 });
+  cx_fn other =
+      CX_BIND(scaled, .factor = 2, .shift = cx_array(float, 0, 0),
+              .mode = "plus", .f = CX_FN(square), .sizes = { 0, 0, 1 });
   assert_true(cx_read(cx_call(other, x), y, 2));
   assert_true(y[0] == 3 && y[1] == 9);
   assert_true(traces() == before); /* other arrays, the same program */
@@ -87,7 +93,9 @@ static void captures_nest(void **state) {
   assert_int_equal(cx_size(g), 0);
 }
 
-CX_DEF(two_args, a, b) { return cx_sub(a, b); }
+CX_DEF(two_args, a, b) {
+  return cx_sub(a, b);
+}
 
 static void calls_are_checked(void **state) {
   (void)state;
@@ -117,7 +125,7 @@ static void shapes_without_data(void **state) {
   assert_error(CX_ETREE, "a spec has no value");
 }
 
-/* -- arrays made inside, values from outside ------------------------------------- */
+/* -- arrays made inside, values from outside ------------------------------ */
 
 static int runs;
 CX_DEF(with_table, x) {
@@ -125,8 +133,8 @@ CX_DEF(with_table, x) {
   return cx_mul(x, cx_array(float, 1, 2, 3));
 }
 CX_DEF(loss_with_table, x) {
-  return cx_sum(cx_add(cx_call(CX_FN(with_table), x),
-                       cx_call(CX_FN(with_table), x)));
+  return cx_sum(
+      cx_add(cx_call(CX_FN(with_table), x), cx_call(CX_FN(with_table), x)));
 }
 
 static void arrays_made_inside_are_constants(void **state) {
@@ -137,8 +145,8 @@ static void arrays_made_inside_are_constants(void **state) {
   for (int i = 0; i < 3; i++) {
     CX_SCOPE;
     cx x = cx_ones(CX_F32, 3);
-    assert_true(cx_read(cx_call(cx_jit(cx_grad(CX_FN(loss_with_table))), x), g,
-                        3));
+    assert_true(
+        cx_read(cx_call(cx_jit(cx_grad(CX_FN(loss_with_table))), x), g, 3));
     assert_true(g[0] == 2 && g[1] == 4 && g[2] == 6);
   }
   assert_int_equal(runs, 1);
@@ -149,12 +157,16 @@ static void arrays_made_inside_are_constants(void **state) {
 }
 
 static cx global;
-CX_DEF(uses_global, x) { return cx_add(x, global); }
+CX_DEF(uses_global, x) {
+  return cx_add(x, global);
+}
 CX_DEF(sets_global, x) {
   global = cx_mul(10, x);
   return cx_call(CX_FN(uses_global), x);
 }
-CX_DEF(deeper, x) { return cx_call(CX_FN(uses_global), cx_mul(2, x)); }
+CX_DEF(deeper, x) {
+  return cx_call(CX_FN(uses_global), cx_mul(2, x));
+}
 CX_DEF(sets_and_goes_deeper, x) {
   global = cx_mul(10, x);
   return cx_call(cx_jit(CX_FN(deeper)), x);
@@ -181,12 +193,16 @@ static void values_of_an_outer_trace_are_lifted(void **state) {
                           " argument nor in its environment: pass it");
 }
 
-/* -- recursion ------------------------------------------------------------------------ */
+/* -- recursion ------------------------------------------------------------ */
 
 CX_DECLARE(ping, x);
-CX_DEFINE(pong, x) { return cx_call(CX_FN(ping), x); }
+CX_DEFINE(pong, x) {
+  return cx_call(CX_FN(ping), x);
+}
 CX_DECLARE(pong, x);
-CX_DEFINE(ping, x) { return cx_call(CX_FN(pong), cx_add(x, 1)); }
+CX_DEFINE(ping, x) {
+  return cx_call(CX_FN(pong), cx_add(x, 1));
+}
 /* Ends: each level has one element less. */
 CX_DECLARE(triangle, x);
 CX_DEFINE(triangle, x) {
@@ -205,7 +221,7 @@ static void recursion_needs_other_types(void **state) {
   assert_error(CX_ETRACE, "calls nest deeper than 200");
 }
 
-/* -- hidden state ------------------------------------------------------------------------ */
+/* -- hidden state --------------------------------------------------------- */
 
 CX_DEF(counts, x) {
   static int n;
@@ -223,7 +239,7 @@ static void checks_find_hidden_state(void **state) {
   assert_good();
 }
 
-/* -- twelve equal layers --------------------------------------------------------------------- */
+/* -- twelve equal layers -------------------------------------------------- */
 
 static int layer_runs;
 CX_DEF(layer, p, x) {
@@ -259,8 +275,8 @@ static void equal_layers_are_traced_and_transformed_once(void **state) {
   /* the network itself and one layer for each mask: the first layer's x has
    * no gradient */
   assert_true(cxi_memos_now("transpose").misses - transposed <= 4);
-  const char *text = cx_jaxpr(CX_FN(network), parameters(),
-                              cx_ones(CX_F32, 2, 4));
+  const char *text =
+      cx_jaxpr(CX_FN(network), parameters(), cx_ones(CX_F32, 2, 4));
   assert_non_null(strstr(text, "@layer"));
   assert_null(strstr(strstr(text, "program @layer") + 10, "program @layer"));
   assert_good();
@@ -286,7 +302,7 @@ static void scopes_name_the_calls(void **state) {
   assert_good();
 }
 
-/* -- programs as objects ------------------------------------------------------------------------- */
+/* -- programs as objects -------------------------------------------------- */
 
 static void programs_print_parse_and_run(void **state) {
   (void)state;
@@ -323,8 +339,9 @@ static void executables_run_anywhere(void **state) {
     const void *from;
     void *to;
   } workspace = { cx_data(space) };
-  assert_int_equal(cx_exe_run(exe, (const void *[]){ x }, (void *[]){ y },
-                              workspace.to), CX_OK);
+  assert_int_equal(
+      cx_exe_run(exe, (const void *[]){ x }, (void *[]){ y }, workspace.to),
+      CX_OK);
   assert_true(y[0] == 12 && y[1] == 24);
   assert_non_null(strstr(cx_exe_plan(exe), "peak"));
   cx_exe_free(exe);

@@ -10,7 +10,7 @@
 #include "trace/call.h"
 #include "transforms/transforms.h"
 
-/* -- numbers ---------------------------------------------------------------------------- */
+/* -- numbers -------------------------------------------------------------- */
 
 static uint64_t bits_of(double x) {
   uint64_t bits;
@@ -20,9 +20,10 @@ static uint64_t bits_of(double x) {
 
 static void numbers_are_exact(void **state) {
   (void)state;
-  const double floats[] = { 0.0, -0.0, 1, -1, 0.1, 1e300, -1e-300, DBL_MAX,
-                            DBL_MIN, DBL_TRUE_MIN, INFINITY, -INFINITY,
-                            3.4e38, 1e-40, 0x1p511, -0x1p512, 0x1.8p-511 };
+  const double floats[] = { 0.0,      -0.0,      1,       -1,      0.1,
+                            1e300,    -1e-300,   DBL_MAX, DBL_MIN, DBL_TRUE_MIN,
+                            INFINITY, -INFINITY, 3.4e38,  1e-40,   0x1p511,
+                            -0x1p512, 0x1.8p-511 };
   for (size_t i = 0; i < sizeof floats / sizeof *floats; i++) {
     const cxi_item item = cxi_number_item(cx_lit_f(floats[i]));
     assert_true(item.as.bits == bits_of(floats[i]));
@@ -34,17 +35,19 @@ static void numbers_are_exact(void **state) {
   }
   const cxi_item nan = cxi_number_item(cx_lit_f(NAN));
   assert_true(isnan(cxi_element_get(CX_F64, &nan.as.bits)));
-  const long long whole[] = { 0, 1, -1, INT64_MAX, INT64_MIN, 1ll << 59,
-                              -(1ll << 59), (1ll << 59) - 1 };
+  const long long whole[] = {
+    0, 1, -1, INT64_MAX, INT64_MIN, 1ll << 59, -(1ll << 59), (1ll << 59) - 1
+  };
   for (size_t i = 0; i < sizeof whole / sizeof *whole; i++)
-    assert_true((long long)cxi_number_item(cx_lit_i(whole[i])).as.bits
-                == whole[i]);
-  const unsigned long long natural[] = { 0, UINT64_MAX, 1ull << 60, 1ull << 63 };
+    assert_true((long long)cxi_number_item(cx_lit_i(whole[i])).as.bits ==
+                whole[i]);
+  const unsigned long long natural[] = { 0, UINT64_MAX, 1ull << 60,
+                                         1ull << 63 };
   for (size_t i = 0; i < 4; i++)
     assert_true(cxi_number_item(cx_lit_u(natural[i])).as.bits == natural[i]);
 }
 
-/* -- scopes ------------------------------------------------------------------------------ */
+/* -- scopes --------------------------------------------------------------- */
 
 static cx made_inside(void) {
   CX_SCOPE;
@@ -79,7 +82,9 @@ static void scopes_release(void **state) {
   assert_good();
 }
 
-static void released(void *user) { ++*(int *)user; }
+static void released(void *user) {
+  ++*(int *)user;
+}
 
 static void borrowed_memory_is_released(void **state) {
   (void)state;
@@ -131,13 +136,15 @@ static void reading(void **state) {
   assert_error(CX_ESHAPE, "from: more than 8 axes");
 }
 
-/* -- compiled calls --------------------------------------------------------------------------- */
+/* -- compiled calls ------------------------------------------------------- */
 
 CX_DEF(wave, x, y) {
   cx z = cx_add(cx_sin(x), cx_mul(y, 0.5));
   return cx_sum(cx_mul(z, cx_exp(cx_neg(cx_square(z)))));
 }
-CX_DEF(rows, w, x) { return cx_tanh(cx_matmul(x, w)); }
+CX_DEF(rows, w, x) {
+  return cx_tanh(cx_matmul(x, w));
+}
 CX_DEF(update, state, x) {
   cx w = cx_get(state, "w");
   return cx_dict("w", cx_sub(w, cx_mul(0.1, x)), "t",
@@ -207,13 +214,15 @@ static void linear_functions_keep_residuals(void **state) {
   cx jvp = cx_nth(cx_call(cx_jvp(CX_FN(wave)), primals, cx_tuple(dx, dy)), 1);
   cx out = cx_call(cx_jit(push), cx_tuple(dx, dy));
   assert_true(fabs(cx_item(out) - cx_item(jvp)) < 1e-14);
-  cx many = cx_call(cx_vmap(push), cx_tuple(cx_eye(CX_F64, 5),
-                                           cx_zeros(CX_F64, 5, 5)));
+  cx many = cx_call(cx_vmap(push),
+                    cx_tuple(cx_eye(CX_F64, 5), cx_zeros(CX_F64, 5, 5)));
   assert_true(cx_item(cx_max(cx_abs(cx_sub(many, cx_nth(want, 0))))) < 1e-14);
   assert_good();
 }
 
-CX_DEF(blend, x, y) { return cx_sum(cx_add(x, cx_mul(y, x))); }
+CX_DEF(blend, x, y) {
+  return cx_sum(cx_add(x, cx_mul(y, x)));
+}
 
 static void numbers_that_change_compile_nothing(void **state) {
   (void)state;
@@ -227,8 +236,9 @@ static void numbers_that_change_compile_nothing(void **state) {
   (void)cx_item(cx_call(f, cx_ones(CX_F32, 4), 1.0));
   const char *report = cx_cache_report(f);
   assert_non_null(strstr(report, "jit(blend): 2 compiled, 5 hits"));
-  assert_non_null(strstr(report, "jit(blend): compiled again (2nd time): argument"
-                                 " 1 \"x\" changed f32[3] -> f32[4]"));
+  assert_non_null(strstr(report,
+                         "jit(blend): compiled again (2nd time): argument"
+                         " 1 \"x\" changed f32[3] -> f32[4]"));
   assert_good();
 }
 
@@ -270,9 +280,11 @@ static void donation_reuses_the_buffer(void **state) {
   assert_error(CX_ELIFETIME, "was donated to update");
 }
 
-/* -- memory limits ------------------------------------------------------------------------------ */
+/* -- memory limits -------------------------------------------------------- */
 
-CX_DEF(wasteful, x) { return cx_sum(cx_matmul(cx_t(x), cx_exp(x))); }
+CX_DEF(wasteful, x) {
+  return cx_sum(cx_matmul(cx_t(x), cx_exp(x)));
+}
 
 static void a_limit_is_kept(void **state) {
   cx_ctx *mine = *state;
@@ -294,7 +306,7 @@ static void a_limit_is_kept(void **state) {
   cx_use(mine);
 }
 
-/* -- threads --------------------------------------------------------------------------------------- */
+/* -- threads -------------------------------------------------------------- */
 
 enum { THREADS = 4, ROUNDS = 12 };
 
@@ -336,7 +348,7 @@ static void threads_share_what_is_compiled(void **state) {
   }
 }
 
-/* -- short memory ------------------------------------------------------------------------------------ */
+/* -- short memory --------------------------------------------------------- */
 
 CX_DEF(body, h, x) {
   h = cx_tanh(cx_add(h, x));
@@ -389,8 +401,9 @@ static void every_allocation_may_fail(void **state) {
     cxi_alloc_fail_after(i);
     const bool good = scenario();
     cxi_alloc_fail_after(UINT64_MAX);
-    if (!good) fail_msg("allocation %llu of %llu", (unsigned long long)i,
-                        (unsigned long long)n);
+    if (!good)
+      fail_msg("allocation %llu of %llu", (unsigned long long)i,
+               (unsigned long long)n);
   }
   assert_true(scenario());
 }

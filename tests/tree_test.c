@@ -1,7 +1,9 @@
 /* tree_test.c - tuples, dicts, paths, described structs, maps over leaves. */
 #include "support/calls.h"
 
-static double value(cx a) { return cx_item(a); }
+static double value(cx a) {
+  return cx_item(a);
+}
 
 static void entries_stand_in_order(void **state) {
   (void)state;
@@ -80,9 +82,9 @@ static void unpack_and_unflatten(void **state) {
 static void wrong_trees_are_errors(void **state) {
   (void)state;
   CX_SCOPE;
-  cx p = cx_dict("fc1", cx_dict("weight", 1, "bias", 2),
-                 "fc2", cx_dict("weight", 3, "bias", 4),
-                 "out", cx_dict("weight", 5, "bias", 6));
+  cx p = cx_dict("fc1", cx_dict("weight", 1, "bias", 2), "fc2",
+                 cx_dict("weight", 3, "bias", 4), "out",
+                 cx_dict("weight", 5, "bias", 6));
   assert_int_equal(cx_size(cx_get(p, "fc2.bias_typo")), 0);
   assert_error(CX_ETREE, "no parameter named \"fc2.bias_typo\" (have 6, nearest"
                          " \"fc2.bias\")");
@@ -151,7 +153,9 @@ static void structs_are_trees(void **state) {
   assert_error(CX_ETREE, "as(model): \"enc\" is no dict");
 }
 
-CX_DEF(shifted, a, b) { return cx_add(a, cx_mul(2, b)); }
+CX_DEF(shifted, a, b) {
+  return cx_add(a, cx_mul(2, b));
+}
 
 static void functions_map_over_leaves(void **state) {
   (void)state;

@@ -9,7 +9,7 @@
 #include "trace/tracer.h"
 #include "trace/tree_map.h"
 
-/* -- in -------------------------------------------------------------------------------- */
+/* -- in ------------------------------------------------------------------- */
 
 /* The type, or 0 after reporting. */
 static cxi_type type_for(const char *what, cx_dtype dtype, cx_dims shape) {
@@ -17,7 +17,8 @@ static cxi_type type_for(const char *what, cx_dtype dtype, cx_dims shape) {
     cxi_reportf(CX_EDTYPE, "%s: %d is no dtype", what, (int)dtype);
     return 0;
   }
-  const cxi_type type = cxi_dims_valid(&shape) ? cxi_type_make(dtype, shape) : 0;
+  const cxi_type type =
+      cxi_dims_valid(&shape) ? cxi_type_make(dtype, shape) : 0;
   char text[128];
   cxi_dims_print(text, sizeof text, &shape);
   if (!type && shape.n == -1)
@@ -98,7 +99,7 @@ cx cx_spec_like(cx tree) {
   return cxi_tree_map("spec_like", false, 1, &tree, spec_leaf, NULL);
 }
 
-/* -- out ------------------------------------------------------------------------------------ */
+/* -- out ------------------------------------------------------------------ */
 
 /* The elements of a leaf that has a value; NULL after reporting. *store holds
  * those of a number. */
@@ -109,31 +110,32 @@ static const void *elements(const char *what, cx a, cxi_item *out,
   if (cxi_item_is_leaf(*out))
     cxi_aval_print(type, sizeof type, cxi_type_aval(out->type));
   switch (out->kind) {
-    case CXI_ITEM_POISON: return NULL;
-    case CXI_ITEM_NUMBER:
-      *store = out->as.bits;
-      return store;
-    case CXI_ITEM_ARRAY:
-      if (cxi_array_alive(out->as.array)) return out->as.array->data;
-      cxi_report_donated(what, out->as.array);
-      return NULL;
-    case CXI_ITEM_TRACER:
-      cxi_reportf(CX_ETRACE,
-                  "%s: the value of %s is not known while tracing %s; use"
-                  " cx_cond, cx_while or return it",
-                  what, type, cxi_context_now()->trace->name);
-      return NULL;
-    case CXI_ITEM_SPEC:
-      cxi_reportf(CX_ETRACE, "%s: %s is a spec, it has no value", what, type);
-      return NULL;
-    case CXI_ITEM_TREE:
-      cxi_reportf(CX_ETREE, "%s: an array is needed, this is %s", what,
-                  cx_show(a));
-      return NULL;
-    default:
-      cxi_reportf(CX_ETREE, "%s: an array is needed, got %s", what,
-                  out->kind == CXI_ITEM_NONE ? "none" : "nothing");
-      return NULL;
+  case CXI_ITEM_POISON:
+    return NULL;
+  case CXI_ITEM_NUMBER:
+    *store = out->as.bits;
+    return store;
+  case CXI_ITEM_ARRAY:
+    if (cxi_array_alive(out->as.array)) return out->as.array->data;
+    cxi_report_donated(what, out->as.array);
+    return NULL;
+  case CXI_ITEM_TRACER:
+    cxi_reportf(CX_ETRACE,
+                "%s: the value of %s is not known while tracing %s; use"
+                " cx_cond, cx_while or return it",
+                what, type, cxi_context_now()->trace->name);
+    return NULL;
+  case CXI_ITEM_SPEC:
+    cxi_reportf(CX_ETRACE, "%s: %s is a spec, it has no value", what, type);
+    return NULL;
+  case CXI_ITEM_TREE:
+    cxi_reportf(CX_ETREE, "%s: an array is needed, this is %s", what,
+                cx_show(a));
+    return NULL;
+  default:
+    cxi_reportf(CX_ETREE, "%s: an array is needed, got %s", what,
+                out->kind == CXI_ITEM_NONE ? "none" : "nothing");
+    return NULL;
   }
 }
 

@@ -15,17 +15,17 @@ typedef struct cxi_calls {
   const cxi_code *code;
   uint64_t hits, compiled, clock;
   uint32_t n_kept;
-  cxi_compiled **kept;        /* cache_max of them; references */
-  uint32_t n_sigs;            /* of the signature compiled last */
+  cxi_compiled **kept; /* cache_max of them; references */
+  uint32_t n_sigs;     /* of the signature compiled last */
   cxi_sig *sigs;
   char reasons[REASONS][1024];
-  struct cxi_calls *next;     /* of all functions */
+  struct cxi_calls *next; /* of all functions */
 } cxi_calls;
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static cxi_calls *all;
 
-/* -- compiled signatures, under the lock ------------------------------------------------ */
+/* -- compiled signatures, under the lock ---------------------------------- */
 
 static void drop(cxi_compiled *c) {
   if (--c->refs) return;
@@ -71,8 +71,7 @@ static uint32_t place_for(cxi_calls *calls) {
     }
     if (calls->kept[i]->used < calls->kept[least]->used) least = i;
   }
-  if (calls->n_kept < most
-      && (calls->n_kept == 0 || calls->kept[least]->exe))
+  if (calls->n_kept < most && (calls->n_kept == 0 || calls->kept[least]->exe))
     return calls->n_kept++;
   cxi_compiled *old = calls->kept[least];
   cxi_executable_release(old->exe);
@@ -81,7 +80,7 @@ static uint32_t place_for(cxi_calls *calls) {
   return least;
 }
 
-/* -- reasons ------------------------------------------------------------------------------ */
+/* -- reasons -------------------------------------------------------------- */
 
 static const char *ordinal(uint64_t n) {
   const uint64_t tens = n % 100;
@@ -99,8 +98,8 @@ static bool other_settings(const cxi_calls *calls) {
   const cxi_code *mine = innermost(calls->code);
   for (const cxi_calls *c = all; c; c = c->next) {
     const cxi_code *other = innermost(c->code);
-    if (c != calls && c->compiled && mine->def && other != mine
-        && other->def == mine->def)
+    if (c != calls && c->compiled && mine->def && other != mine &&
+        other->def == mine->def)
       return true;
   }
   return false;
@@ -112,15 +111,15 @@ static void describe_change(const cxi_calls *calls, const cxi_invocation *call,
   const cxi_sig *sigs = call->sigs + call->f->n_captures;
   const cxi_sig *last = calls->sigs;
   if (calls->compiled == 0) {
-    snprintf(out, room, other_settings(calls)
-                            ? "its settings changed (numbers of CX_BIND are"
-                              " static: pass as an argument what changes)"
-                            : "first call");
+    snprintf(out, room,
+             other_settings(calls)
+                 ? "its settings changed (numbers of CX_BIND are"
+                   " static: pass as an argument what changes)"
+                 : "first call");
     return;
   }
   if (calls->n_sigs != call->n_args) {
-    snprintf(out, room, "%u arguments, before %u", call->n_args,
-             calls->n_sigs);
+    snprintf(out, room, "%u arguments, before %u", call->n_args, calls->n_sigs);
     return;
   }
   for (uint32_t i = 0; i < call->n_args; i++) {
@@ -140,7 +139,8 @@ static void describe_change(const cxi_calls *calls, const cxi_invocation *call,
           cxi_aval_print(is, sizeof is, cxi_type_aval(b[k]));
           snprintf(out, room, "%s changed %s -> %s",
                    cxi_leaf_name_of(calls->code, call->n_args, sigs, before + k)
-                       .text, was, is);
+                       .text,
+                   was, is);
           return;
         }
       }
@@ -151,8 +151,9 @@ static void describe_change(const cxi_calls *calls, const cxi_invocation *call,
              cxi_argument_name(calls->code, i).name, was, is);
     return;
   }
-  snprintf(out, room, "captured arrays, settings of the context, or the cache"
-                      " was full");
+  snprintf(out, room,
+           "captured arrays, settings of the context, or the cache"
+           " was full");
 }
 
 static void note_miss(cxi_calls *calls, const cxi_invocation *call) {
@@ -178,7 +179,7 @@ static void note_miss(cxi_calls *calls, const cxi_invocation *call) {
   calls->n_sigs = call->n_args;
 }
 
-/* -- the executable of a call ------------------------------------------------------------------ */
+/* -- the executable of a call --------------------------------------------- */
 
 static void remember(const cxi_invocation *call, cxi_executable *exe) {
   cxi_compiled *made = cxi_alloc_zeroed(1, sizeof *made);
@@ -188,7 +189,8 @@ static void remember(const cxi_invocation *call, cxi_executable *exe) {
   if (calls) {
     note_miss(calls, call);
     if (made) {
-      *made = (cxi_compiled){ .refs = 2, .exe = cxi_executable_retain(exe),
+      *made = (cxi_compiled){ .refs = 2,
+                              .exe = cxi_executable_retain(exe),
                               .used = ++calls->clock };
       calls->kept[place_for(calls)] = made;
       if (old) drop(old);
@@ -220,7 +222,7 @@ cxi_executable *cxi_calls_executable(const cxi_invocation *call,
   return exe;
 }
 
-/* -- the report ----------------------------------------------------------------------------------- */
+/* -- the report ----------------------------------------------------------- */
 
 static const char *report(const cxi_calls *calls) {
   char text[REASONS * 1024 + 256];

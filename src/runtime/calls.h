@@ -8,8 +8,8 @@
 /* One signature compiled: shared by its memo entry and its function's list. */
 typedef struct cxi_compiled {
   uint32_t refs;
-  cxi_executable *exe;        /* a reference; NULL: given up */
-  uint64_t used;              /* by the clock of its function */
+  cxi_executable *exe; /* a reference; NULL: given up */
+  uint64_t used;       /* by the clock of its function */
 } cxi_compiled;
 
 /* The executable for this call, with a reference, compiled if need be. donate:

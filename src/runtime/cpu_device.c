@@ -22,4 +22,5 @@ static bool run(cx_ctx *ctx, const cxi_program *p, const cxi_view *in,
   return good;
 }
 
-const cxi_device cxi_cpu_device = { "cpu", cxi_reference_apply, run, &cxi_cpu_backend };
+const cxi_device cxi_cpu_device = { "cpu", cxi_reference_apply, run,
+                                    &cxi_cpu_backend };

@@ -8,24 +8,26 @@
 #include "trace/device.h"
 
 /* The context holds its emitter first. */
-static cx_ctx *context_of(cxi_emitter *e) { return (cx_ctx *)e; }
+static cx_ctx *context_of(cxi_emitter *e) {
+  return (cx_ctx *)e;
+}
 
 static bool info(cxi_emitter *e, cx a, cxi_info *out) {
   (void)e;
   const cxi_item item = cxi_item_of(a);
   switch (item.kind) {
-    case CXI_ITEM_NUMBER:
-      *out = (cxi_info){ item.type, true, item.weak,
-                         item.as.bits };
-      return true;
-    case CXI_ITEM_ARRAY:
-    case CXI_ITEM_SPEC:
-      *out = (cxi_info){ .type = item.type };
-      return true;
-    case CXI_ITEM_TREE:
-      cxi_report(CX_ETREE, "an array is needed, this is a tree");
-      return false;
-    default: return false;
+  case CXI_ITEM_NUMBER:
+    *out = (cxi_info){ item.type, true, item.weak, item.as.bits };
+    return true;
+  case CXI_ITEM_ARRAY:
+  case CXI_ITEM_SPEC:
+    *out = (cxi_info){ .type = item.type };
+    return true;
+  case CXI_ITEM_TREE:
+    cxi_report(CX_ETREE, "an array is needed, this is a tree");
+    return false;
+  default:
+    return false;
   }
 }
 
@@ -37,8 +39,8 @@ static cx literal(cxi_emitter *e, cx_dtype dtype, bool weak, uint64_t bits) {
   const size_t n = cxi_dtype_bytes(dtype);
   if (n < 8) bits &= (UINT64_C(1) << 8 * n) - 1;
   if (dtype == CX_BOOL) bits = bits != 0;
-  return cxi_handle((cxi_item){ .kind = CXI_ITEM_NUMBER, .type = type,
-                                .as.bits = bits });
+  return cxi_handle(
+      (cxi_item){ .kind = CXI_ITEM_NUMBER, .type = type, .as.bits = bits });
 }
 
 static cx fail(cxi_emitter *e, cx_code code, const char *text) {
@@ -46,7 +48,7 @@ static cx fail(cxi_emitter *e, cx_code code, const char *text) {
   return cxi_report(code, text);
 }
 
-/* -- one equation ---------------------------------------------------------------------- */
+/* -- one equation --------------------------------------------------------- */
 
 /* An operand's elements: an array's, or a number's bits in *store. */
 static bool operand_view(cxi_prim prim, cx a, uint64_t *store, cxi_view *out,
@@ -66,10 +68,10 @@ static bool operand_view(cxi_prim prim, cx a, uint64_t *store, cxi_view *out,
   } else if (item.kind == CXI_ITEM_POISON) {
     *out_poison = item.as.handle;
   } else {
-    *out_poison = cxi_reportf(
-        CX_ETREE, "%s: %s", cxi_prim_name(prim),
-        item.kind == CXI_ITEM_SPEC ? "a spec has no value" : "an operand is no"
-                                                             " array");
+    *out_poison = cxi_reportf(CX_ETREE, "%s: %s", cxi_prim_name(prim),
+                              item.kind == CXI_ITEM_SPEC ? "a spec has no value"
+                                                         : "an operand is no"
+                                                           " array");
   }
   return false;
 }
@@ -107,8 +109,8 @@ static bool infer(cxi_prim prim, const void *params, uint32_t n_in,
     return false;
   }
   if (c->n_out == n_out) return true;
-  return cxi_error_set(&c->error, CX_ETRACE, "has %u results, not %u",
-                       c->n_out, n_out);
+  return cxi_error_set(&c->error, CX_ETRACE, "has %u results, not %u", c->n_out,
+                       n_out);
 }
 
 static void release_arrays(uint32_t n, cxi_array **arrays) {
@@ -155,7 +157,8 @@ static bool emit_here(cx_ctx *ctx, cxi_prim prim, const void *params,
   cxi_array **arrays = cxi_scratch(n_out * sizeof *arrays + 1);
   cxi_error error; /* its text is long: only the code is cleared */
   error.code = CX_OK;
-  if (!bits || !views || !arrays) return *out_poison = cxi_report_memory(), false;
+  if (!bits || !views || !arrays)
+    return *out_poison = cxi_report_memory(), false;
   for (uint32_t i = 0; i < n_in; i++)
     if (!operand_view(prim, in[i], &bits[i], &views[i], out_poison))
       return false;
@@ -181,8 +184,8 @@ static bool emit(cxi_emitter *e, cxi_prim prim, const void *params,
                  uint32_t n_in, const cx *in, uint32_t n_out, cx *out) {
   const cxi_mark mark = cxi_scratch_mark();
   cx poison = { 0, 1 };
-  const bool good = emit_here(context_of(e), prim, params, n_in, in, n_out,
-                              out, &poison);
+  const bool good =
+      emit_here(context_of(e), prim, params, n_in, in, n_out, out, &poison);
   for (uint32_t i = 0; !good && i < n_out; i++) out[i] = poison;
   cxi_scratch_reset(mark);
   return good;

@@ -15,7 +15,7 @@ enum { BUCKETS = 1024 };
 typedef struct kept {
   cxi_hash program, options;
   const struct cxi_backend *backend;
-  cxi_executable *exe;        /* a reference */
+  cxi_executable *exe; /* a reference */
   size_t bytes;
   struct kept *next, *newer, *older;
 } kept;
@@ -25,7 +25,7 @@ static kept *buckets[BUCKETS], *newest, *oldest;
 static size_t most_entries = 1024, most_bytes = (size_t)512 << 20;
 static cxi_executables_stats stats;
 
-/* -- the table, under the lock ---------------------------------------------------------- */
+/* -- the table, under the lock -------------------------------------------- */
 
 static kept **bucket_of(cxi_hash program, cxi_hash options) {
   return &buckets[(program.lo ^ options.lo) % BUCKETS];
@@ -34,25 +34,30 @@ static kept **bucket_of(cxi_hash program, cxi_hash options) {
 static kept *find(cxi_hash program, cxi_hash options,
                   const struct cxi_backend *backend) {
   kept *k = *bucket_of(program, options);
-  while (k && !(cxi_hash_equal(k->program, program)
-                && cxi_hash_equal(k->options, options)
-                && k->backend == backend))
+  while (k && !(cxi_hash_equal(k->program, program) &&
+                cxi_hash_equal(k->options, options) && k->backend == backend))
     k = k->next;
   return k;
 }
 
 static void unlink_age(kept *k) {
-  if (k->newer) k->newer->older = k->older;
-  else newest = k->older;
-  if (k->older) k->older->newer = k->newer;
-  else oldest = k->newer;
+  if (k->newer)
+    k->newer->older = k->older;
+  else
+    newest = k->older;
+  if (k->older)
+    k->older->newer = k->newer;
+  else
+    oldest = k->newer;
   k->newer = k->older = NULL;
 }
 
 static void link_newest(kept *k) {
   k->older = newest;
-  if (newest) newest->newer = k;
-  else oldest = k;
+  if (newest)
+    newest->newer = k;
+  else
+    oldest = k;
   newest = k;
 }
 
@@ -90,8 +95,10 @@ static cxi_executable *lookup(cxi_hash program, cxi_hash options,
     unlink_age(k);
     link_newest(k);
   }
-  if (k) stats.hits++;
-  else stats.misses++;
+  if (k)
+    stats.hits++;
+  else
+    stats.misses++;
   pthread_mutex_unlock(&lock);
   return exe;
 }
@@ -101,7 +108,9 @@ static void keep(cxi_hash program, cxi_hash options,
                  const struct cxi_backend *backend, cxi_executable *exe) {
   kept *k = cxi_alloc_zeroed(1, sizeof *k);
   if (!k) return;
-  *k = (kept){ .program = program, .options = options, .backend = backend,
+  *k = (kept){ .program = program,
+               .options = options,
+               .backend = backend,
                .bytes = cxi_executable_bytes(exe) };
   pthread_mutex_lock(&lock);
   kept *out = NULL;
@@ -136,8 +145,8 @@ cxi_executable *cxi_executable_for(const cxi_program *p,
   cxi_executable *exe = lookup(p->hash, options, backend);
   if (out_compiled) *out_compiled = !exe;
   if (exe) return exe;
-  exe = cxi_compile(p, backend, (cxi_compile_options){ .donate = donate },
-                    error);
+  exe =
+      cxi_compile(p, backend, (cxi_compile_options){ .donate = donate }, error);
   if (exe) keep(p->hash, options, backend, exe);
   return exe;
 }
@@ -165,7 +174,7 @@ cxi_executables_stats cxi_executables_kept(void) {
   return now;
 }
 
-/* -- running ------------------------------------------------------------------------------------- */
+/* -- running -------------------------------------------------------------- */
 
 /* The plan's first lines tell which buffers are large, and where they arise. */
 static bool beyond_limit(const cx_ctx *ctx, const cxi_executable *exe,
@@ -197,8 +206,8 @@ static bool make_outputs(cx_ctx *ctx, const cxi_executable *exe,
   for (uint32_t i = 0; i < p->n_out; i++) {
     const int from = cxi_executable_alias(exe, i);
     const cxi_type type = cxi_output_type(p, i);
-    out[i] = from < 0 ? cxi_array_make(type, ctx->account)
-                      : cxi_array_hollow(type);
+    out[i] =
+        from < 0 ? cxi_array_make(type, ctx->account) : cxi_array_hollow(type);
     if (!out[i]) {
       while (i > 0) cxi_array_release(out[--i]);
       return false;
@@ -210,8 +219,7 @@ static bool make_outputs(cx_ctx *ctx, const cxi_executable *exe,
 
 bool cxi_executable_call(cx_ctx *ctx, const cxi_executable *exe,
                          const void *const *in, cxi_array *const *donated,
-                         cxi_array **out, bool *out_started,
-                         cxi_error *error) {
+                         cxi_array **out, bool *out_started, cxi_error *error) {
   const cxi_program *p = cxi_executable_program(exe);
   void **data = cxi_scratch(p->n_out * sizeof *data + 1);
   size_t capacity;
@@ -225,8 +233,8 @@ bool cxi_executable_call(cx_ctx *ctx, const cxi_executable *exe,
     return cxi_error_set(error, CX_EMEMORY, "out of memory");
   }
   *out_started = true;
-  const bool good = cxi_executable_run(exe, in, data, workspace, ctx->threads,
-                                       error);
+  const bool good =
+      cxi_executable_run(exe, in, data, workspace, ctx->threads, error);
   cxi_block_give(workspace, capacity, ctx->account);
   if (good) return true;
   for (uint32_t i = 0; i < p->n_out; i++) cxi_array_release(out[i]);

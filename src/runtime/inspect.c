@@ -43,7 +43,7 @@ const char *cx_jaxpr_(cx_fn f, int n, const cx *args, const char *at) {
   return inspect(f, n, args, at, program_text);
 }
 
-/* -- residuals ---------------------------------------------------------------------------- */
+/* -- residuals ------------------------------------------------------------ */
 
 /* Where a residual of the known program arises: an input by its argument, a
  * result by its equation's line. */
@@ -51,17 +51,17 @@ static size_t print_residual(char *out, size_t room, const cxi_invocation *c,
                              const cxi_program *known, uint32_t output) {
   const uint32_t value = known->outputs[output];
   char type[128];
-  cxi_aval_print(type, sizeof type,
-                 cxi_type_aval(known->values[value].type));
+  cxi_aval_print(type, sizeof type, cxi_type_aval(known->values[value].type));
   const uint32_t source = known->values[value].source;
   const uint32_t n_leading = c->entry->n_lead + c->entry->n_extras;
   if (source == CXI_INPUT && value < n_leading)
     return (size_t)snprintf(out, room, "%s captured\n", type);
   if (source == CXI_INPUT)
-    return (size_t)snprintf(
-        out, room, "%s from %s\n", type,
-        cxi_leaf_name_of(c->f->code, c->n_args, c->sigs + c->f->n_captures,
-                         value - n_leading).text);
+    return (size_t)snprintf(out, room, "%s from %s\n", type,
+                            cxi_leaf_name_of(c->f->code, c->n_args,
+                                             c->sigs + c->f->n_captures,
+                                             value - n_leading)
+                                .text);
   if (!cxi_is_equation(source))
     return (size_t)snprintf(out, room, "%s literal\n", type);
   const cxi_equation *e = &known->equations[source];
@@ -101,14 +101,14 @@ const char *cx_saved_residuals_(cx_fn f, int n, const cx *args,
   return inspect(f, n, args, at, residuals);
 }
 
-/* -- the plan ---------------------------------------------------------------------------------- */
+/* -- the plan ------------------------------------------------------------- */
 
 static char *plan(const cxi_invocation *c) {
   cxi_error error = { 0 };
   const struct cxi_backend *backend = cxi_context_now()->device->backend;
   if (!backend) return cxi_copy_string("the reference device plans nothing\n");
-  cxi_executable *exe = cxi_executable_for(c->entry->program, backend, NULL,
-                                           false, NULL, &error);
+  cxi_executable *exe =
+      cxi_executable_for(c->entry->program, backend, NULL, false, NULL, &error);
   if (!exe) cxi_report_error(c->f->code->name, &error);
   char *text = exe ? cxi_copy_string(cxi_executable_plan(exe)) : NULL;
   cxi_executable_release(exe);
@@ -119,7 +119,7 @@ const char *cx_plan_(cx_fn f, int n, const cx *args, const char *at) {
   return inspect(f, n, args, at, plan);
 }
 
-/* -- live arrays --------------------------------------------------------------------------------- */
+/* -- live arrays ---------------------------------------------------------- */
 
 typedef struct live {
   uint32_t n, cap;
@@ -167,15 +167,16 @@ static void print_live(live *l, char *text, size_t room) {
   uint32_t n = 0;
   qsort(l->arrays, l->n, sizeof *l->arrays, by_address);
   for (uint32_t i = 0; i < l->n; i++)
-    if (i == 0 || l->arrays[i] != l->arrays[n - 1]) l->arrays[n++] = l->arrays[i];
+    if (i == 0 || l->arrays[i] != l->arrays[n - 1])
+      l->arrays[n++] = l->arrays[i];
   qsort(l->arrays, n, sizeof *l->arrays, by_site);
   for (uint32_t i = 0; i < n; i++) bytes += cxi_array_bytes(l->arrays[i]);
   at = (size_t)snprintf(text, room, "%u arrays, %zu bytes\n", n, bytes);
   for (uint32_t i = 0, k; i < n && at < room; i = k) {
     const cxi_array *a = l->arrays[i];
     char type[128];
-    for (k = i; k < n && l->arrays[k]->site == a->site
-                && l->arrays[k]->type == a->type;)
+    for (k = i; k < n && l->arrays[k]->site == a->site &&
+                l->arrays[k]->type == a->type;)
       k++;
     cxi_aval_print(type, sizeof type, cxi_type_aval(a->type));
     at += (size_t)snprintf(text + at, room - at, "%s: %u of %s, %zu bytes\n",
@@ -191,9 +192,12 @@ const char *cx_live_report(void) {
   collect(&l, ctx);
   const size_t room = (size_t)l.n * 700 + 128;
   char *text = l.failed ? NULL : cxi_alloc(room);
-  if (text && l.n) print_live(&l, text, room);
-  else if (text) snprintf(text, room, "0 arrays, 0 bytes\n");
-  else cxi_report_memory();
+  if (text && l.n)
+    print_live(&l, text, room);
+  else if (text)
+    snprintf(text, room, "0 arrays, 0 bytes\n");
+  else
+    cxi_report_memory();
   cxi_free(l.arrays);
   return taken(text);
 }

@@ -10,15 +10,15 @@ typedef struct running {
   cxi_invocation *call;
   cx_ctx *ctx;
   const cxi_program *p;
-  bool *donate;               /* NULL: nothing is donated */
-  cxi_array **donated;        /* by operand: the array that is given up */
-  cxi_array **made;           /* arrays for donated numbers; references */
+  bool *donate;        /* NULL: nothing is donated */
+  cxi_array **donated; /* by operand: the array that is given up */
+  cxi_array **made;    /* arrays for donated numbers; references */
   uint64_t *bits;
   const void **in;
   cxi_array **out;
 } running;
 
-/* -- donation -------------------------------------------------------------------------------- */
+/* -- donation ------------------------------------------------------------- */
 
 /* The name of an operand among the arguments: "state.mems.0". */
 static cxi_leaf_name name_of(const cxi_invocation *c, uint32_t operand) {
@@ -45,9 +45,10 @@ static bool mark_donated(running *r) {
     for (uint32_t k = cxi_sig_leaves(sigs[i]); k > 0; k--, at++)
       r->donate[at] = i < 64 && (donate >> i & 1);
   if (c->n_args >= 64 || !(donate >> c->n_args)) return true;
-  r->call->poison =
-      cxi_reportf(CX_ETREE, "donate: %s has %u arguments, .donate names one"
-                  " beyond", c->f->code->name, c->n_args);
+  r->call->poison = cxi_reportf(CX_ETREE,
+                                "donate: %s has %u arguments, .donate names one"
+                                " beyond",
+                                c->f->code->name, c->n_args);
   return false;
 }
 
@@ -66,24 +67,26 @@ static bool check_donated(running *r) {
       c->poison = cxi_reportf(CX_ELIFETIME, "donate: %s and %s are one buffer",
                               name_of(c, k).text, name_of(c, i).text);
     else if (a->pinned)
-      c->poison = cxi_reportf(CX_ELIFETIME, "donate: %s is borrowed, or its"
+      c->poison = cxi_reportf(CX_ELIFETIME,
+                              "donate: %s is borrowed, or its"
                               " address was given out by cx_data",
                               name_of(c, i).text);
     if (again || a->pinned) return false;
     a->mark = stamp;
   }
   for (uint32_t i = 0; i < r->p->n_in; i++) {
-    if (r->donate[i] || c->operands[i].kind != CXI_ITEM_ARRAY
-        || c->operands[i].as.array->mark != stamp)
+    if (r->donate[i] || c->operands[i].kind != CXI_ITEM_ARRAY ||
+        c->operands[i].as.array->mark != stamp)
       continue;
     uint32_t k = 0;
-    while (!(r->donate[k] && c->operands[k].as.array == c->operands[i].as.array))
+    while (
+        !(r->donate[k] && c->operands[k].as.array == c->operands[i].as.array))
       k++;
     const bool is_argument = i >= c->entry->n_lead + c->entry->n_extras;
-    c->poison = cxi_reportf(CX_ELIFETIME, "donate: %s is %s%s too",
-                            name_of(c, k).text,
-                            is_argument ? "" : "captured by the function",
-                            is_argument ? name_of(c, i).text : "");
+    c->poison =
+        cxi_reportf(CX_ELIFETIME, "donate: %s is %s%s too", name_of(c, k).text,
+                    is_argument ? "" : "captured by the function",
+                    is_argument ? name_of(c, i).text : "");
     return false;
   }
   return true;
@@ -99,8 +102,7 @@ static bool check_usable(running *r) {
     if (!r->donate[i]) continue;
     const cxi_type type = r->p->values[i].type;
     uint32_t k = 0;
-    while (k < r->p->n_out
-           && (taken[k] || cxi_output_type(r->p, k) != type))
+    while (k < r->p->n_out && (taken[k] || cxi_output_type(r->p, k) != type))
       k++;
     if (k < r->p->n_out) {
       taken[k] = true;
@@ -115,7 +117,7 @@ static bool check_usable(running *r) {
   return true;
 }
 
-/* -- operands ---------------------------------------------------------------------------------- */
+/* -- operands ------------------------------------------------------------- */
 
 /* A donated number becomes an array, whose buffer can be taken. */
 static bool number_array(running *r, uint32_t i) {
@@ -151,7 +153,7 @@ static bool fill_inputs(running *r) {
   return true;
 }
 
-/* -- the call -------------------------------------------------------------------------------------- */
+/* -- the call ------------------------------------------------------------- */
 
 /* The donated arrays end: their buffers are the results' that took them. */
 static void consume(running *r, const cxi_executable *exe, bool good) {
@@ -175,8 +177,10 @@ static void release_made(running *r) {
 static bool report_failure(running *r, const cxi_error *error, bool started) {
   cxi_invocation *c = r->call;
   c->poison = started && r->donate
-                  ? cxi_reportf(error->code, "%s: %s (its donated arguments are"
-                                " gone)", c->f->code->name, error->text)
+                  ? cxi_reportf(error->code,
+                                "%s: %s (its donated arguments are"
+                                " gone)",
+                                c->f->code->name, error->text)
                   : cxi_report_error(c->f->code->name, error);
   return false;
 }
@@ -209,15 +213,16 @@ static bool run_plainly(running *r, const cxi_device *device) {
 }
 
 static bool run(running *r, const cxi_device *device) {
-  if (r->call->f->code->as.jit.donate
-      && (!mark_donated(r) || !check_donated(r)))
+  if (r->call->f->code->as.jit.donate &&
+      (!mark_donated(r) || !check_donated(r)))
     return false;
   if (!fill_inputs(r)) return false;
   return device->backend ? run_executable(r, device) : run_plainly(r, device);
 }
 
 bool cxi_run_compiled(cxi_invocation *call, cxi_item *out, cx *out_poison) {
-  running r = { .call = call, .ctx = cxi_context_now(),
+  running r = { .call = call,
+                .ctx = cxi_context_now(),
                 .p = call->entry->program };
   cxi_error error; /* its text is long: only the code is cleared */
   error.code = CX_OK;
@@ -228,9 +233,12 @@ bool cxi_run_compiled(cxi_invocation *call, cxi_item *out, cx *out_poison) {
   r.in = cxi_scratch(r.p->n_in * sizeof *r.in + 1);
   r.out = cxi_scratch(r.p->n_out * sizeof *r.out + 1);
   bool good = false;
-  if (!device) call->poison = cxi_report_error(NULL, &error);
-  else if (!r.bits || !r.in || !r.out) call->poison = cxi_report_memory();
-  else good = run(&r, device);
+  if (!device)
+    call->poison = cxi_report_error(NULL, &error);
+  else if (!r.bits || !r.in || !r.out)
+    call->poison = cxi_report_memory();
+  else
+    good = run(&r, device);
   release_made(&r);
   for (uint32_t i = 0; good && i < r.p->n_out; i++) {
     out[i] = (cxi_item){ .kind = CXI_ITEM_ARRAY, .type = r.out[i]->type };

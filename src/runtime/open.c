@@ -33,7 +33,9 @@ cx_ctx *cx_open_(const char *name, cx_open_opt opt) {
   }
   if (opt.threads <= 0) opt.threads = cxi_pool_max_threads();
   cx_ctx *ctx = cxi_context_make(device, opt);
-  if (ctx) cx_use(ctx);
-  else cxi_report_memory();
+  if (ctx)
+    cx_use(ctx);
+  else
+    cxi_report_memory();
   return ctx;
 }

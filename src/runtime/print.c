@@ -14,10 +14,10 @@ enum { ALL = 1000, EDGE = 3 };
 typedef struct layout {
   cx_aval type;
   const char *data;
-  size_t bytes;               /* of an element */
+  size_t bytes; /* of an element */
   bool cut;
   int width;
-  int digits;                 /* after the point */
+  int digits; /* after the point */
   bool scientific;
   int indent;
 } layout;
@@ -29,9 +29,9 @@ static int digits_of(cx_dtype type, double x) {
     snprintf(text, sizeof text, "%.*f", d, x);
     double back;
     sscanf(text, "%lf", &back);
-    const bool same = type == CX_F64 ? !(back < x) && !(back > x)
-                                     : !((float)back < (float)x)
-                                           && !((float)back > (float)x);
+    const bool same =
+        type == CX_F64 ? !(back < x) && !(back > x)
+                       : !((float)back < (float)x) && !((float)back > (float)x);
     if (same) return d;
   }
   return 8;
@@ -48,27 +48,32 @@ static void print_element(char *out, size_t room, const layout *l,
   const cx_dtype type = l->type.type;
   uint64_t bits;
   switch (cxi_dtype_kind(type)) {
-    case CXI_BOOLEAN:
-      snprintf(out, room, "%s", *(const uint8_t *)at ? "true" : "false");
-      break;
-    case CXI_FLOAT: {
-      const double x = cxi_element_get(type, at);
-      if (isnan(x)) snprintf(out, room, "nan");
-      else if (isinf(x)) snprintf(out, room, x < 0 ? "-inf" : "inf");
-      else if (l->scientific) snprintf(out, room, "%.*e", l->digits, x);
-      else if (l->digits == 0) snprintf(out, room, "%.0f.", x);
-      else print_fixed(out, room, l, x);
-      break;
-    }
-    case CXI_RANDOM_KEY:
-      memcpy(&bits, at, sizeof bits);
-      snprintf(out, room, "key:%016" PRIx64, bits);
-      break;
-    case CXI_UNSIGNED:
-      snprintf(out, room, "%" PRIu64, (uint64_t)cxi_element_get_int(type, at));
-      break;
-    default:
-      snprintf(out, room, "%" PRId64, cxi_element_get_int(type, at));
+  case CXI_BOOLEAN:
+    snprintf(out, room, "%s", *(const uint8_t *)at ? "true" : "false");
+    break;
+  case CXI_FLOAT: {
+    const double x = cxi_element_get(type, at);
+    if (isnan(x))
+      snprintf(out, room, "nan");
+    else if (isinf(x))
+      snprintf(out, room, x < 0 ? "-inf" : "inf");
+    else if (l->scientific)
+      snprintf(out, room, "%.*e", l->digits, x);
+    else if (l->digits == 0)
+      snprintf(out, room, "%.0f.", x);
+    else
+      print_fixed(out, room, l, x);
+    break;
+  }
+  case CXI_RANDOM_KEY:
+    memcpy(&bits, at, sizeof bits);
+    snprintf(out, room, "key:%016" PRIx64, bits);
+    break;
+  case CXI_UNSIGNED:
+    snprintf(out, room, "%" PRIu64, (uint64_t)cxi_element_get_int(type, at));
+    break;
+  default:
+    snprintf(out, room, "%" PRId64, cxi_element_get_int(type, at));
   }
 }
 
@@ -147,7 +152,8 @@ static void print_array(cx a, int indent) {
     printf("%s", cx_show(a));
     return;
   }
-  layout l = { .type = *cxi_type_aval(item.type), .data = data,
+  layout l = { .type = *cxi_type_aval(item.type),
+               .data = data,
                .indent = indent };
   l.bytes = cxi_dtype_bytes(l.type.type);
   const int64_t n = cxi_dims_count(&l.type.shape);

@@ -19,9 +19,13 @@ bool cxi_reference_apply(cx_ctx *ctx, cxi_prim prim, const void *params,
                          uint32_t n_in, const cxi_view *in, uint32_t n_out,
                          cxi_view *out, cxi_error *error) {
   (void)ctx;
-  cxi_eval eval = { .row = cxi_row_of(prim), .params = params, .n_in = n_in,
-                    .n_out = n_out, .run = run_nothing,
-                    .release = release_nothing, .error = error };
+  cxi_eval eval = { .row = cxi_row_of(prim),
+                    .params = params,
+                    .n_in = n_in,
+                    .n_out = n_out,
+                    .run = run_nothing,
+                    .release = release_nothing,
+                    .error = error };
   return eval.row->evaluate(&eval, in, out);
 }
 
@@ -54,6 +58,5 @@ bool cxi_reference_run_arrays(cx_ctx *ctx, const cxi_program *p,
   return good;
 }
 
-const cxi_device cxi_reference_device = {
-  "reference", cxi_reference_apply, cxi_reference_run_arrays, NULL
-};
+const cxi_device cxi_reference_device = { "reference", cxi_reference_apply,
+                                          cxi_reference_run_arrays, NULL };

@@ -12,24 +12,24 @@
 
 /* A program with its trees; text when asked for. */
 struct cx_program {
-  const cxi_program *p;       /* a reference */
+  const cxi_program *p; /* a reference */
   const char *name;
   uint32_t n_args;
   cxi_sig *args;
   cxi_sig out;
-  uint32_t n_leading;         /* captures and extras, before the arguments */
-  cxi_item *leading;          /* arrays; own their references */
+  uint32_t n_leading; /* captures and extras, before the arguments */
+  cxi_item *leading;  /* arrays; own their references */
   char *text;
 };
 
 struct cx_exe {
-  cxi_executable *exe;        /* a reference */
+  cxi_executable *exe; /* a reference */
   int threads;
   uint32_t n_leading;
-  cxi_array **leading;        /* captured arrays; references */
+  cxi_array **leading; /* captured arrays; references */
 };
 
-/* -- tracing ------------------------------------------------------------------------------ */
+/* -- tracing -------------------------------------------------------------- */
 
 /* Resolves; all leading operands must have values, which the object keeps. */
 static bool invoke(cxi_invocation *c, const char *what, cx_fn f, int n,
@@ -37,11 +37,13 @@ static bool invoke(cxi_invocation *c, const char *what, cx_fn f, int n,
   if (!cxi_invoke(c, f, (uint32_t)n, specs)) return false;
   const uint32_t n_leading = c->entry->n_lead + c->entry->n_extras;
   for (uint32_t i = 0; i < n_leading; i++) {
-    if (c->operands[i].kind == CXI_ITEM_ARRAY
-        || c->operands[i].kind == CXI_ITEM_NUMBER)
+    if (c->operands[i].kind == CXI_ITEM_ARRAY ||
+        c->operands[i].kind == CXI_ITEM_NUMBER)
       continue;
-    c->poison = cxi_reportf(CX_ETRACE, "%s: %s captured a value that is being"
-                            " traced", what, c->f->code->name);
+    c->poison = cxi_reportf(CX_ETRACE,
+                            "%s: %s captured a value that is being"
+                            " traced",
+                            what, c->f->code->name);
     return false;
   }
   return true;
@@ -60,9 +62,12 @@ static cx_program *program_of(const cxi_invocation *c) {
     return NULL;
   }
   *made = (cx_program){ .p = cxi_program_retain(c->entry->program),
-                        .name = c->f->code->name, .n_args = c->n_args,
-                        .args = args, .out = c->entry->out,
-                        .n_leading = n_leading, .leading = leading };
+                        .name = c->f->code->name,
+                        .n_args = c->n_args,
+                        .args = args,
+                        .out = c->entry->out,
+                        .n_leading = n_leading,
+                        .leading = leading };
   memcpy(args, c->sigs + c->f->n_captures, c->n_args * sizeof *args);
   for (uint32_t i = 0; i < n_leading; i++)
     leading[i] = cxi_item_retain(c->operands[i]);
@@ -112,7 +117,7 @@ cx_fn cx_program_fn(const cx_program *program) {
                            program->out);
 }
 
-/* -- text -------------------------------------------------------------------------------------- */
+/* -- text ----------------------------------------------------------------- */
 
 /* Every input is an argument, the results one array or a tuple. */
 cx_fn cx_parse(const char *text) {
@@ -144,7 +149,7 @@ cx_fn cx_parse(const char *text) {
   return f;
 }
 
-/* -- executables ---------------------------------------------------------------------------------- */
+/* -- executables ---------------------------------------------------------- */
 
 /* Captured arrays as objects; numbers become arrays. */
 static cxi_array *leading_array(cxi_item item) {
@@ -172,15 +177,17 @@ static cx_exe *exe_of(const cxi_invocation *c) {
     }
   }
   if (!good) cxi_error_set(&error, CX_EMEMORY, "out of memory");
-  const bool contract = c->f->code->kind == CXI_CODE_JIT
-                        && c->f->code->as.jit.contract;
+  const bool contract =
+      c->f->code->kind == CXI_CODE_JIT && c->f->code->as.jit.contract;
   if (good)
     made->exe = cxi_executable_for(c->entry->program, backend, NULL, contract,
                                    NULL, &error);
   if (good && made->exe) return made;
   cxi_report_error(c->f->code->name, &error);
-  if (made) made->leading = leading;
-  else cxi_free(leading);
+  if (made)
+    made->leading = leading;
+  else
+    cxi_free(leading);
   cx_exe_free(made);
   return NULL;
 }
@@ -245,23 +252,25 @@ size_t cx_exe_workspace(const cx_exe *exe) {
   return cxi_executable_workspace(exe->exe) + pointer_bytes(exe);
 }
 
-cx_code cx_exe_run(const cx_exe *exe, const void *const *in,
-                   void *const *out, void *workspace) {
+cx_code cx_exe_run(const cx_exe *exe, const void *const *in, void *const *out,
+                   void *workspace) {
   cxi_error error = { 0 };
   if (!exe || (cx_exe_inputs(exe) && !in) || !out || !workspace)
     return CX_EUSER;
   if ((uintptr_t)workspace % 64) return CX_EUSER;
   const void *const *inputs = in;
   if (exe->n_leading) {
-    const void **all = (const void **)(void *)(
-        (char *)workspace + cxi_executable_workspace(exe->exe));
-    for (uint32_t i = 0; i < exe->n_leading; i++) all[i] = exe->leading[i]->data;
+    const void **all =
+        (const void **)(void *)((char *)workspace +
+                                cxi_executable_workspace(exe->exe));
+    for (uint32_t i = 0; i < exe->n_leading; i++)
+      all[i] = exe->leading[i]->data;
     const int n = cx_exe_inputs(exe);
     if (n > 0) memcpy(all + exe->n_leading, in, (size_t)n * sizeof *all);
     inputs = all;
   }
-  const bool good =
-      cxi_executable_run(exe->exe, inputs, out, workspace, exe->threads, &error);
+  const bool good = cxi_executable_run(exe->exe, inputs, out, workspace,
+                                       exe->threads, &error);
   return good ? CX_OK : error.code;
 }
 

@@ -7,7 +7,10 @@
 
 /* Classes: multiples of 64 bytes up to 1 KiB, then four steps per octave. */
 enum {
-  ALIGNMENT = 64, SMALL = 16, STEPS = 4, OCTAVES = 40,
+  ALIGNMENT = 64,
+  SMALL = 16,
+  STEPS = 4,
+  OCTAVES = 40,
   CLASSES = SMALL + STEPS * OCTAVES
 };
 /* Bytes that may wait; beyond them blocks go back to the system. */
@@ -27,12 +30,12 @@ enum { OWN_CLASSES = SMALL + STEPS * 6, OWN_MOST = 8 };
 static _Thread_local struct {
   waiting *first[OWN_CLASSES];
   uint8_t n[OWN_CLASSES];
-  bool registered;            /* with the key, for the end of the thread */
+  bool registered; /* with the key, for the end of the thread */
 } own;
 static pthread_once_t own_once = PTHREAD_ONCE_INIT;
 static pthread_key_t own_key;
 
-/* -- accounts ----------------------------------------------------------------- */
+/* -- accounts ------------------------------------------------------------- */
 
 cxi_account *cxi_account_open(size_t limit) {
   cxi_account *account = cxi_alloc_zeroed(1, sizeof *account);
@@ -66,7 +69,7 @@ static void discharge(cxi_account *account, size_t bytes) {
   cxi_account_close(account);
 }
 
-/* -- classes -------------------------------------------------------------------- */
+/* -- classes -------------------------------------------------------------- */
 
 /* The class of `bytes` and its capacity; -1 if there is none so large. */
 static int class_of(size_t bytes, size_t *out_capacity) {
@@ -95,9 +98,11 @@ static void *fresh(size_t capacity) {
   return block;
 }
 
-static void discard(void *block) { cxi_free(((void **)block)[-1]); }
+static void discard(void *block) {
+  cxi_free(((void **)block)[-1]);
+}
 
-/* -- the blocks of a thread -------------------------------------------------------- */
+/* -- the blocks of a thread ----------------------------------------------- */
 
 static void own_flush(void *unused) {
   (void)unused;
@@ -112,7 +117,9 @@ static void own_flush(void *unused) {
   own.registered = false;
 }
 
-static void own_key_make(void) { pthread_key_create(&own_key, own_flush); }
+static void own_key_make(void) {
+  pthread_key_create(&own_key, own_flush);
+}
 
 static waiting *own_take(int class) {
   if (class >= OWN_CLASSES || !own.first[class]) return NULL;
@@ -135,10 +142,9 @@ static bool own_give(int class, waiting *block) {
   return true;
 }
 
-/* -- taking and giving --------------------------------------------------------------- */
+/* -- taking and giving ---------------------------------------------------- */
 
-void *cxi_block_take(size_t bytes, cxi_account *account,
-                     size_t *out_capacity) {
+void *cxi_block_take(size_t bytes, cxi_account *account, size_t *out_capacity) {
   size_t capacity;
   int class = class_of(bytes, &capacity);
   if (class < 0 || !charge(account, capacity)) return NULL;

@@ -13,7 +13,7 @@
  * outlive the context, so it is counted itself. */
 typedef struct cxi_account {
   uint32_t refs;
-  size_t live, peak, limit;   /* limit 0: none */
+  size_t live, peak, limit; /* limit 0: none */
 } cxi_account;
 cxi_account *cxi_account_open(size_t limit); /* NULL without memory */
 void cxi_account_close(cxi_account *account);
@@ -26,8 +26,8 @@ void cxi_block_give(void *block, size_t capacity, cxi_account *account);
 void cxi_blocks_trim(void);
 
 typedef struct cxi_block_stats {
-  uint64_t fresh;             /* blocks asked from the system, over time */
-  size_t waiting_bytes;       /* but for the few of each thread */
+  uint64_t fresh;       /* blocks asked from the system, over time */
+  size_t waiting_bytes; /* but for the few of each thread */
 } cxi_block_stats;
 cxi_block_stats cxi_blocks_now(void);
 

@@ -21,8 +21,11 @@ bool cxi_body_resolve(cxi_body *b, cx_fn f, uint32_t n_args,
   if (!captures) return *out_poison = cxi_report_memory(), false;
   for (uint32_t i = 0; i < f->n_captures; i++)
     captures[i] = cxi_sig_of(f->captures[i]);
-  cxi_request q = { .code = f->code, .n_captures = f->n_captures,
-                    .n_args = n_args, .captures = captures, .args = args };
+  cxi_request q = { .code = f->code,
+                    .n_captures = f->n_captures,
+                    .n_args = n_args,
+                    .captures = captures,
+                    .args = args };
   b->entry = cxi_resolve(&q);
   *out_poison = q.poison;
   if (!b->entry) return false;
@@ -82,8 +85,8 @@ cx cxi_tree_of_handles(cxi_sig sig, const cx *leaves) {
 }
 
 static bool needs_conversion(const cxi_body *b, uint32_t i, cxi_type type) {
-  return b->entry->weak_out && b->entry->weak_out[i]
-         && cxi_output_type(b->p, i) != type;
+  return b->entry->weak_out && b->entry->weak_out[i] &&
+         cxi_output_type(b->p, i) != type;
 }
 
 bool cxi_body_convert(cxi_body *b, uint32_t n, const cxi_type *types,
@@ -104,8 +107,8 @@ bool cxi_body_convert(cxi_body *b, uint32_t n, const cxi_type *types,
   for (uint32_t i = 0; i < n; i++)
     if (needs_conversion(b, i, types[i]))
       out[i] = cxi_convert(out[i], cxi_type_dtype(types[i]));
-  const cxi_program *made = cxi_builder_finish(&builder, p->name, p->n_in, in,
-                                               p->n_out, out, &error);
+  const cxi_program *made =
+      cxi_builder_finish(&builder, p->name, p->n_in, in, p->n_out, out, &error);
   if (!made) {
     *out_poison = cxi_report_error(b->f->code->name, &error);
     return false;

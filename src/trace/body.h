@@ -10,9 +10,9 @@
 
 typedef struct cxi_body {
   cx_fn f;
-  cxi_entry *entry;           /* a reference */
-  const cxi_program *p;       /* the entry's, or a converted one */
-  bool converted;             /* p is a reference of its own */
+  cxi_entry *entry;     /* a reference */
+  const cxi_program *p; /* the entry's, or a converted one */
+  bool converted;       /* p is a reference of its own */
   uint32_t n_consts;
 } cxi_body;
 

@@ -7,12 +7,12 @@
 #include "trace/body.h"
 
 typedef struct branches {
-  const char *name;           /* "cond" or "switch" */
+  const char *name; /* "cond" or "switch" */
   uint32_t n, n_resolved;
-  cxi_body *bodies;           /* scratch */
-  uint32_t n_consts;          /* of all of them */
+  cxi_body *bodies;  /* scratch */
+  uint32_t n_consts; /* of all of them */
   uint32_t n_leaves;
-  cxi_type *types;            /* of the leaves */
+  cxi_type *types;              /* of the leaves */
   const cxi_program **programs; /* references, as many as made */
   uint32_t n_programs;
 } branches;
@@ -49,8 +49,8 @@ static bool agree(branches *b, cx *out_poison) {
     if (cxi_sig_leaves(e->out) != n) continue;
     cxi_sig_types(e->out, other);
     for (uint32_t i = 0; i < n; i++)
-      if (first->weak_out[i] && !(e->weak_out && e->weak_out[i])
-          && cxi_type_rank(other[i]) == 0)
+      if (first->weak_out[i] && !(e->weak_out && e->weak_out[i]) &&
+          cxi_type_rank(other[i]) == 0)
         types[i] = other[i];
   }
   for (uint32_t k = 0; k < b->n; k++) {
@@ -61,8 +61,8 @@ static bool agree(branches *b, cx *out_poison) {
       for (uint32_t i = 0; i < n; i++)
         if (e->weak_out && e->weak_out[i] && cxi_type_rank(types[i]) == 0)
           other[i] = types[i];
-      fits = cxi_sig_with_types(e->out, other)
-             == cxi_sig_with_types(first->out, types);
+      fits = cxi_sig_with_types(e->out, other) ==
+             cxi_sig_with_types(first->out, types);
     }
     if (!fits) {
       char a[160], c[160];
@@ -181,8 +181,8 @@ static cx choose(branches *b, bool is_cond, cx which, const cx_fn *fns,
     cxi_sig_types(sigs[i], b->types + at);
     at += cxi_sig_leaves(sigs[i]);
   }
-  if (!resolve_all(b, fns, n, sigs, &result) || !agree(b, &result)
-      || !wrap_all(b, &result))
+  if (!resolve_all(b, fns, n, sigs, &result) || !agree(b, &result) ||
+      !wrap_all(b, &result))
     return result;
   const cx index = index_of(b, is_cond, which);
   return cxi_is_poison(index) ? index : emit(b, index, n, args);
@@ -194,10 +194,14 @@ cx cx_switch_(bool is_cond, cx which, int n_fns, const cx_fn *fns, int n,
   const cxi_mark mark = cxi_scratch_mark();
   branches b = { .name = is_cond ? "cond" : "switch", .n = (uint32_t)n_fns };
   cx result;
-  if (!cxi_context_need()) result = cxi_poison_last();
-  else if (n_fns < 1) result = cxi_report(CX_ETREE, "switch: no function");
-  else if (cxi_is_poison(which)) result = which;
-  else result = choose(&b, is_cond, which, fns, (uint32_t)n, operands);
+  if (!cxi_context_need())
+    result = cxi_poison_last();
+  else if (n_fns < 1)
+    result = cxi_report(CX_ETREE, "switch: no function");
+  else if (cxi_is_poison(which))
+    result = which;
+  else
+    result = choose(&b, is_cond, which, fns, (uint32_t)n, operands);
   branches_end(&b);
   cxi_scratch_reset(mark);
   return cxi_leave(before, result);

@@ -18,7 +18,7 @@ typedef struct cxi_request {
   const cxi_code *code;
   uint32_t n_captures, n_args;
   const cxi_sig *captures, *args;
-  cx poison;                  /* set when it fails */
+  cx poison; /* set when it fails */
 } cxi_request;
 
 /* A resolved request. Immutable but for what the table and the compiler keep
@@ -31,12 +31,12 @@ typedef struct cxi_entry {
   const cxi_code *code;
   const cxi_program *program;
   cxi_sig out;
-  uint32_t n_lead;            /* leaves of captures */
+  uint32_t n_lead; /* leaves of captures */
   uint32_t n_extras;
-  cxi_item *extras;           /* own their arrays */
-  bool lifted;                /* an extra is a value of an outer trace: not in
+  cxi_item *extras; /* own their arrays */
+  bool lifted;      /* an extra is a value of an outer trace: not in
                                  the memo */
-  bool *weak_out;             /* outputs that are C numbers; NULL: none */
+  bool *weak_out;   /* outputs that are C numbers; NULL: none */
   size_t bytes;
   struct cxi_entry *next, *newer, *older;
   struct cxi_compiled *compiled; /* kept by runtime/jit.c, which frees it */
@@ -66,7 +66,7 @@ cxi_entry *cxi_request_fail(cxi_request *request, cx_code code,
                             const char *format, ...) CX_PRINTF(3, 4);
 cxi_entry *cxi_request_error(cxi_request *request, const cxi_error *error);
 
-/* -- making programs ----------------------------------------------------------- */
+/* -- making programs ------------------------------------------------------ */
 
 cxi_entry *cxi_trace_function(cxi_request *request); /* trace_function.c */
 cxi_entry *cxi_derive(cxi_request *request);         /* derive.c */
@@ -85,17 +85,17 @@ cxi_leaf_name cxi_leaf_name_of(const cxi_code *code, uint32_t n_args,
 /* `"h"`, `"layers.3.w"`: a leaf among the arguments by its path alone. */
 cxi_leaf_name cxi_leaf_path_of(const char *root, cxi_sig sig, uint32_t leaf);
 
-/* -- calls ------------------------------------------------------------------------ */
+/* -- calls ---------------------------------------------------------------- */
 
 /* A call with everything about it, the operands flat in program order. */
 typedef struct cxi_invocation {
   cx_fn f;
-  cxi_entry *entry;           /* a reference */
+  cxi_entry *entry; /* a reference */
   uint32_t n_args, n_operands;
-  cxi_item *args;             /* scratch, borrowed */
-  cxi_sig *sigs;              /* captures, then args */
-  cxi_item *operands;         /* scratch, borrowed; numbers made strong */
-  bool specs;                 /* an argument has no data */
+  cxi_item *args;     /* scratch, borrowed */
+  cxi_sig *sigs;      /* captures, then args */
+  cxi_item *operands; /* scratch, borrowed; numbers made strong */
+  bool specs;         /* an argument has no data */
   cx poison;
 } cxi_invocation;
 /* Resolves; false with poison. Scratch memory is the caller's to reset. */

@@ -13,7 +13,9 @@ static _Thread_local cx_ctx *current;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static cx_ctx *all;
 
-cx_ctx *cxi_context_now(void) { return current; }
+cx_ctx *cxi_context_now(void) {
+  return current;
+}
 
 cx_ctx *cxi_context_need(void) {
   if (!current)
@@ -108,7 +110,8 @@ bool cxi_context_elsewhere(uint32_t serial) {
   bool found = false;
   pthread_mutex_lock(&lock);
   for (const cx_ctx *c = all; c && !found; c = c->next) {
-    if (c == current || (c->entered && !pthread_equal(c->thread, pthread_self())))
+    if (c == current ||
+        (c->entered && !pthread_equal(c->thread, pthread_self())))
       continue;
     for (uint32_t i = 0; i < c->n_scopes && !found; i++)
       found = c->scopes[i].serial == serial;

@@ -23,27 +23,30 @@ static const uint32_t CXI_KEPT_FIRST = 0x08000000;
 static const uint32_t CXI_NUMBER_FIRST = 0x40000000;
 
 typedef struct cxi_slot {
-  cxi_item item;              /* owns a reference */
-  uint32_t serial;            /* of its scope */
+  cxi_item item;   /* owns a reference */
+  uint32_t serial; /* of its scope */
 } cxi_slot;
 
 typedef struct cxi_kept {
   cxi_item item;
-  uint32_t serial;            /* of the entry; 0: free */
-  uint32_t next;              /* + 1, in the free list or its scope's list */
+  uint32_t serial; /* of the entry; 0: free */
+  uint32_t next;   /* + 1, in the free list or its scope's list */
 } cxi_kept;
 
 typedef enum cxi_scope_kind {
-  CXI_SCOPE_ROOT, CXI_SCOPE_BLOCK, CXI_SCOPE_TRACE, CXI_SCOPE_KEPT
+  CXI_SCOPE_ROOT,
+  CXI_SCOPE_BLOCK,
+  CXI_SCOPE_TRACE,
+  CXI_SCOPE_KEPT
 } cxi_scope_kind;
 
 typedef struct cxi_scope_entry {
-  uint32_t serial, first;     /* its first slot */
+  uint32_t serial, first; /* its first slot */
   cxi_scope_kind kind;
-  const char *name;           /* of a trace: the function */
-  uint32_t escaped;           /* kept entries that end with it: index + 1 */
-  struct cx_fn_ *functions;   /* that captured arrays */
-  cxi_arena strings;          /* shown to the user */
+  const char *name;         /* of a trace: the function */
+  uint32_t escaped;         /* kept entries that end with it: index + 1 */
+  struct cx_fn_ *functions; /* that captured arrays */
+  cxi_arena strings;        /* shown to the user */
 } cxi_scope_entry;
 
 /* What has ended lately, for messages. */
@@ -55,12 +58,12 @@ typedef struct cxi_ended {
 enum { CXI_ENDED = 256 };
 
 typedef struct cxi_kept_error {
-  cx_code code;               /* CX_OK: none */
+  cx_code code; /* CX_OK: none */
   char text[640], taken[640];
 } cxi_kept_error;
 
 struct cx_ctx {
-  cxi_emitter eager;          /* first: what plain operations go to */
+  cxi_emitter eager; /* first: what plain operations go to */
   const cxi_device *device;
   cxi_account *account;
   int threads;
@@ -68,28 +71,28 @@ struct cx_ctx {
   void (*on_error)(cx_code code, const char *message, void *user);
   void *user;
   cxi_kept_error error;
-  uint32_t n_errors;          /* reported; the generation of poison */
+  uint32_t n_errors; /* reported; the generation of poison */
   bool checks;
   cx_promote promotion;
   uint32_t n_slots, cap_slots, n_scopes, cap_scopes, n_kept, cap_kept;
   cxi_slot *slots;
   cxi_scope_entry *scopes;
   cxi_kept *kept;
-  uint32_t free_kept;         /* index + 1 */
+  uint32_t free_kept; /* index + 1 */
   cxi_ended ended[CXI_ENDED];
   uint32_t n_ended;
-  cxi_trace *trace;           /* the innermost one in progress */
-  int depth;                  /* of calls being traced */
-  bool entered;               /* by `thread`, the last one that did */
+  cxi_trace *trace; /* the innermost one in progress */
+  int depth;        /* of calls being traced */
+  bool entered;     /* by `thread`, the last one that did */
   pthread_t thread;
-  cx_ctx *next;               /* of all open ones */
+  cx_ctx *next; /* of all open ones */
 };
 
 cx_ctx *cxi_context_now(void); /* NULL: none */
 /* The same, after reporting CX_ELIFETIME if there is none. */
 cx_ctx *cxi_context_need(void);
 
-/* -- life (context.c) -------------------------------------------------------- */
+/* -- life (context.c) ----------------------------------------------------- */
 
 /* Makes a context for the device, in no thread yet; NULL without memory. */
 cx_ctx *cxi_context_make(const cxi_device *device, cx_open_opt opt);
@@ -99,7 +102,7 @@ bool cxi_context_last(void); /* no context is open in the process */
 bool cxi_context_elsewhere(uint32_t serial);
 cx_ctx *cxi_context_of_scope(uint32_t serial);
 
-/* -- errors (report.c) -------------------------------------------------------- */
+/* -- errors (report.c) ---------------------------------------------------- */
 
 /* Keeps the first error as "SITE: text", calls on_error, returns poison. */
 cx cxi_report(cx_code code, const char *text);
@@ -107,9 +110,9 @@ cx cxi_reportf(cx_code code, const char *format, ...) CX_PRINTF(2, 3);
 /* From a function that fills a status; prefix may be NULL. */
 cx cxi_report_error(const char *prefix, const cxi_error *error);
 cx cxi_report_memory(void);
-cx cxi_poison_last(void);     /* of the error reported last */
+cx cxi_poison_last(void); /* of the error reported last */
 
-/* -- scopes and handles (handle.c) --------------------------------------------- */
+/* -- scopes and handles (handle.c) ---------------------------------------- */
 
 /* 0 without memory, reported. */
 uint32_t cxi_scope_push(cx_ctx *ctx, cxi_scope_kind kind, const char *name);
@@ -133,7 +136,7 @@ cx cxi_report_donated(const char *what, const cxi_array *a);
 /* Text that lives until the scope ends; never NULL. */
 const char *cxi_string(const char *text);
 
-/* -- numbers (literal.c) --------------------------------------------------------- */
+/* -- numbers (literal.c) -------------------------------------------------- */
 
 static inline bool cxi_is_number(cx a) {
   return a.index >= CXI_NUMBER_FIRST && a.index != UINT32_MAX;

@@ -35,7 +35,8 @@ bool cxi_derive_inner(cxi_derivation *d, cxi_request *q, uint32_t i,
 bool cxi_derive_open(cxi_derivation *d) {
   const cxi_request *q = d->q;
   d->n_in = d->n_lead;
-  for (uint32_t i = 0; i < q->n_args; i++) d->n_in += cxi_sig_leaves(q->args[i]);
+  for (uint32_t i = 0; i < q->n_args; i++)
+    d->n_in += cxi_sig_leaves(q->args[i]);
   d->in = cxi_scratch(d->n_in * sizeof *d->in + 1);
   d->types = cxi_scratch(d->n_in * sizeof *d->types + 1);
   if (!d->in || !d->types)
@@ -57,10 +58,9 @@ cxi_entry *cxi_derive_close(cxi_derivation *d, uint32_t n_out, const cx *out,
   const cxi_program *p =
       cxi_builder_finish(&d->b, cxi_name_of(d->q->code->name), d->n_in, d->in,
                          n_out, out, &d->error);
-  cxi_entry *entry =
-      p ? cxi_entry_make(d->q, p, sig, d->inner->n_lead, d->inner->n_extras,
-                         d->inner->extras)
-        : cxi_request_error(d->q, &d->error);
+  cxi_entry *entry = p ? cxi_entry_make(d->q, p, sig, d->inner->n_lead,
+                                        d->inner->n_extras, d->inner->extras)
+                       : cxi_request_error(d->q, &d->error);
   cxi_entry_release(d->inner);
   return entry;
 }
@@ -77,17 +77,18 @@ cxi_entry *cxi_derive_fail(cxi_derivation *d) {
 
 bool *cxi_float_mask(uint32_t n, const cxi_type *types) {
   bool *mask = cxi_scratch(n * sizeof *mask + 1);
-  for (uint32_t i = 0; mask && i < n; i++) mask[i] = cxi_type_is_float(types[i]);
+  for (uint32_t i = 0; mask && i < n; i++)
+    mask[i] = cxi_type_is_float(types[i]);
   return mask;
 }
 
-/* -- tangents beside primals -------------------------------------------------------------- */
+/* -- tangents beside primals ---------------------------------------------- */
 
 typedef struct matching {
   cxi_request *q;
   const char *what;
   cxi_sig root;
-  uint32_t primal;            /* leaves passed */
+  uint32_t primal; /* leaves passed */
   int64_t tangent;
   int64_t *place;
 } matching;
@@ -133,14 +134,14 @@ bool cxi_match_tangents(cxi_request *q, const char *what, cxi_sig primals,
   return match(&m, primals, tangents);
 }
 
-/* -- one inner program as it is, or under one equation ------------------------------------- */
+/* -- one inner program as it is, or under one equation -------------------- */
 
 static cxi_entry *derive_jit(cxi_request *q) {
   cxi_derivation d;
   if (!cxi_derive_inner(&d, q, 0, q->n_args, q->args)) return NULL;
-  cxi_entry *entry = cxi_entry_make(q, cxi_program_retain(d.p), d.inner->out,
-                                    d.inner->n_lead, d.inner->n_extras,
-                                    d.inner->extras);
+  cxi_entry *entry =
+      cxi_entry_make(q, cxi_program_retain(d.p), d.inner->out, d.inner->n_lead,
+                     d.inner->n_extras, d.inner->extras);
   cxi_entry_release(d.inner);
   return entry;
 }
@@ -161,17 +162,27 @@ static cxi_entry *derive_checkpoint(cxi_request *q) {
 
 static cxi_entry *derive(cxi_request *q) {
   switch (q->code->kind) {
-    case CXI_CODE_GRAD:
-    case CXI_CODE_VALUE_AND_GRAD: return cxi_derive_grad(q);
-    case CXI_CODE_VMAP: return cxi_derive_vmap(q);
-    case CXI_CODE_JIT: return derive_jit(q);
-    case CXI_CODE_CHECKPOINT: return derive_checkpoint(q);
-    case CXI_CODE_JVP: return cxi_derive_jvp(q);
-    case CXI_CODE_VJP: return cxi_derive_vjp(q);
-    case CXI_CODE_JACFWD: return cxi_derive_jacfwd(q);
-    case CXI_CODE_JACREV: return cxi_derive_jacrev(q);
-    case CXI_CODE_CUSTOM_JVP: return cxi_derive_custom_jvp(q);
-    default: return cxi_derive_custom_vjp(q);
+  case CXI_CODE_GRAD:
+  case CXI_CODE_VALUE_AND_GRAD:
+    return cxi_derive_grad(q);
+  case CXI_CODE_VMAP:
+    return cxi_derive_vmap(q);
+  case CXI_CODE_JIT:
+    return derive_jit(q);
+  case CXI_CODE_CHECKPOINT:
+    return derive_checkpoint(q);
+  case CXI_CODE_JVP:
+    return cxi_derive_jvp(q);
+  case CXI_CODE_VJP:
+    return cxi_derive_vjp(q);
+  case CXI_CODE_JACFWD:
+    return cxi_derive_jacfwd(q);
+  case CXI_CODE_JACREV:
+    return cxi_derive_jacrev(q);
+  case CXI_CODE_CUSTOM_JVP:
+    return cxi_derive_custom_jvp(q);
+  default:
+    return cxi_derive_custom_vjp(q);
   }
 }
 
@@ -184,7 +195,7 @@ cxi_entry *cxi_derive(cxi_request *q) {
   return entry;
 }
 
-/* -- names of arguments --------------------------------------------------------------------- */
+/* -- names of arguments --------------------------------------------------- */
 
 static const cx_def *def_of(const cxi_code *code) {
   while (code->n_inner) {

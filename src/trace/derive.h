@@ -14,14 +14,14 @@
 
 typedef struct cxi_derivation {
   cxi_request *q;
-  cxi_entry *inner;           /* a reference */
-  const cxi_program *p;       /* the inner program */
-  uint32_t n_lead;            /* its inputs before the arguments */
+  cxi_entry *inner;     /* a reference */
+  const cxi_program *p; /* the inner program */
+  uint32_t n_lead;      /* its inputs before the arguments */
   cxi_error error;
   cxi_builder b;
   uint32_t n_in;
-  cx *in;                     /* the new program's inputs: leading, arguments */
-  cxi_type *types;            /* of all inputs */
+  cx *in;          /* the new program's inputs: leading, arguments */
+  cxi_type *types; /* of all inputs */
 } cxi_derivation;
 
 /* Resolves inner function i of the code with the request's captures and these
@@ -47,12 +47,12 @@ bool *cxi_float_mask(uint32_t n, const cxi_type *types); /* scratch */
 bool cxi_match_tangents(cxi_request *q, const char *what, cxi_sig primals,
                         cxi_sig tangents, int64_t *out_place);
 
-cxi_entry *cxi_derive_grad(cxi_request *q);      /* derive_grad.c */
-cxi_entry *cxi_derive_jvp(cxi_request *q);       /* derive_jvp.c */
+cxi_entry *cxi_derive_grad(cxi_request *q); /* derive_grad.c */
+cxi_entry *cxi_derive_jvp(cxi_request *q);  /* derive_jvp.c */
 cxi_entry *cxi_derive_vjp(cxi_request *q);
-cxi_entry *cxi_derive_jacfwd(cxi_request *q);    /* derive_jacobian.c */
+cxi_entry *cxi_derive_jacfwd(cxi_request *q); /* derive_jacobian.c */
 cxi_entry *cxi_derive_jacrev(cxi_request *q);
-cxi_entry *cxi_derive_vmap(cxi_request *q);      /* derive_vmap.c */
+cxi_entry *cxi_derive_vmap(cxi_request *q);       /* derive_vmap.c */
 cxi_entry *cxi_derive_custom_jvp(cxi_request *q); /* derive_custom.c */
 cxi_entry *cxi_derive_custom_vjp(cxi_request *q);
 

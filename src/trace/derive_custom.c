@@ -11,11 +11,11 @@
 typedef struct custom {
   cxi_request *q;
   uint32_t n_functions;
-  cxi_entry *entry[3];        /* references */
-  uint32_t first[3];          /* of its extras among the operands */
+  cxi_entry *entry[3]; /* references */
+  uint32_t first[3];   /* of its extras among the operands */
   uint32_t n_extras, n_leaves, n_in;
   cxi_item *extras;
-  cxi_type *types;            /* of the operands */
+  cxi_type *types; /* of the operands */
   cxi_error error;
 } custom;
 
@@ -34,15 +34,18 @@ static bool no_memory(custom *c) {
 
 static bool check_captures(cxi_request *q) {
   if (q->n_captures == 0) return true;
-  cxi_request_fail(q, CX_ETREE, "%s: a function with a rule of its own may not"
-                   " capture arrays: pass them as arguments", q->code->name);
+  cxi_request_fail(q, CX_ETREE,
+                   "%s: a function with a rule of its own may not"
+                   " capture arrays: pass them as arguments",
+                   q->code->name);
   return false;
 }
 
 /* Resolves function i; the request's captures are none. */
 static bool add_function(custom *c, uint32_t n_args, const cxi_sig *args) {
   const uint32_t i = c->n_functions;
-  cxi_request inner = { .code = c->q->code->inner[i], .n_args = n_args,
+  cxi_request inner = { .code = c->q->code->inner[i],
+                        .n_args = n_args,
                         .args = args };
   cxi_entry *entry = cxi_resolve(&inner);
   if (!entry) {
@@ -90,8 +93,7 @@ static void replay(const custom *c, uint32_t i, const cx *extras,
     return;
   }
   for (uint32_t k = 0; k < n; k++)
-    in[k] = k < e->n_extras ? extras[c->first[i] + k]
-                            : leaves[k - e->n_extras];
+    in[k] = k < e->n_extras ? extras[c->first[i] + k] : leaves[k - e->n_extras];
   cxi_replay(e->program, in, out);
 }
 
@@ -136,15 +138,14 @@ static cxi_entry *write(custom *c, cxi_prim prim, const void *params) {
   for (uint32_t i = 0; i < c->n_in; i++)
     in[i] = cxi_builder_input(&b, c->types[i]);
   cxi_emit(prim, params, c->n_in, in, n_out, out);
-  const cxi_program *p =
-      cxi_builder_finish(&b, cxi_name_of(c->q->code->name), c->n_in, in, n_out,
-                         out, &c->error);
+  const cxi_program *p = cxi_builder_finish(&b, cxi_name_of(c->q->code->name),
+                                            c->n_in, in, n_out, out, &c->error);
   if (!p) return fail(c);
-  return end(c, cxi_entry_make(c->q, p, c->entry[0]->out, 0, c->n_extras,
-                               c->extras));
+  return end(
+      c, cxi_entry_make(c->q, p, c->entry[0]->out, 0, c->n_extras, c->extras));
 }
 
-/* -- custom_jvp: rule(primals, tangents) -> (out, dout) ------------------------------------- */
+/* -- custom_jvp: rule(primals, tangents) -> (out, dout) ------------------- */
 
 /* Where the rule's (out, dout) has the tangent of each floating result; false
  * after failing the request. */
@@ -157,9 +158,10 @@ static bool match_rule(custom *c, int64_t *place) {
     return cxi_match_tangents(c->q, "tangent", f->out, s->items[1], place);
   cxi_sig_print(want, sizeof want, f->out);
   cxi_sig_print(got, sizeof got, rule->out);
-  cxi_request_fail(c->q, CX_ETREE, "%s: the rule %s must return (out, dout)"
-                   " with out %s, got %s", c->q->code->name,
-                   c->q->code->inner[1]->name, want, got);
+  cxi_request_fail(c->q, CX_ETREE,
+                   "%s: the rule %s must return (out, dout)"
+                   " with out %s, got %s",
+                   c->q->code->name, c->q->code->inner[1]->name, want, got);
   return false;
 }
 
@@ -189,8 +191,7 @@ static const cxi_program *rule_program(custom *c, const int64_t *place) {
   for (uint32_t i = 0; i < f->n_out; i++) {
     const cxi_type type = cxi_output_type(f, i);
     if (!cxi_type_is_float(type)) continue;
-    out[n_out++] =
-        place[i] >= 0 ? made[f->n_out + place[i]] : cxi_zeros(type);
+    out[n_out++] = place[i] >= 0 ? made[f->n_out + place[i]] : cxi_zeros(type);
   }
   return cxi_builder_finish(&b, r->name, n_in, in, n_out, out, &c->error);
 }
@@ -203,8 +204,7 @@ cxi_entry *cxi_derive_custom_jvp(cxi_request *q) {
   args[0] = cxi_sig_tuple(q->n_args, q->args);
   args[1] = args[0] ? floats_of(args[0]) : 0;
   if (!add_function(&c, 2, args)) return end(&c, NULL);
-  int64_t *place =
-      cxi_scratch(c.entry[0]->program->n_out * sizeof *place + 1);
+  int64_t *place = cxi_scratch(c.entry[0]->program->n_out * sizeof *place + 1);
   if (!place || !fill_operands(&c)) return no_memory(&c), fail(&c);
   if (!match_rule(&c, place)) return end(&c, NULL);
   cxi_custom_jvp_params params = { .body = plain_body(&c) };
@@ -216,7 +216,7 @@ cxi_entry *cxi_derive_custom_jvp(cxi_request *q) {
   return entry;
 }
 
-/* -- custom_vjp: fwd(args) -> (out, residuals); bwd(residuals, ct) -> cts -------------------- */
+/* -- custom_vjp: fwd(args) -> (out, residuals); bwd(residuals, ct) -> cts */
 
 static bool check_fwd(custom *c, cxi_sig *out_residuals) {
   const cxi_entry *f = c->entry[0], *fwd = c->entry[1];
@@ -229,9 +229,10 @@ static bool check_fwd(custom *c, cxi_sig *out_residuals) {
   }
   cxi_sig_print(want, sizeof want, f->out);
   cxi_sig_print(got, sizeof got, fwd->out);
-  cxi_request_fail(c->q, CX_ETREE, "%s: %s must return (out, residuals) with"
-                   " out %s, got %s", c->q->code->name,
-                   c->q->code->inner[1]->name, want, got);
+  cxi_request_fail(c->q, CX_ETREE,
+                   "%s: %s must return (out, residuals) with"
+                   " out %s, got %s",
+                   c->q->code->name, c->q->code->inner[1]->name, want, got);
   return false;
 }
 
@@ -246,9 +247,10 @@ static bool match_bwd(custom *c, int64_t *place) {
     return args && cxi_match_tangents(c->q, "cotangent", args, bwd->out, place);
   char got[160];
   cxi_sig_print(got, sizeof got, bwd->out);
-  cxi_request_fail(c->q, CX_ETREE, "%s: %s must return a tuple of %u cotangents,"
-                   " one per argument, got %s", q->code->name,
-                   q->code->inner[2]->name, q->n_args, got);
+  cxi_request_fail(c->q, CX_ETREE,
+                   "%s: %s must return a tuple of %u cotangents,"
+                   " one per argument, got %s",
+                   q->code->name, q->code->inner[2]->name, q->n_args, got);
   return false;
 }
 
@@ -309,14 +311,13 @@ static const cxi_program *bwd_program(custom *c, const int64_t *place) {
 cxi_entry *cxi_derive_custom_vjp(cxi_request *q) {
   custom c = { .q = q };
   cxi_sig args[2];
-  if (!check_captures(q) || !add_function(&c, q->n_args, q->args)
-      || !add_function(&c, q->n_args, q->args) || !check_fwd(&c, &args[0]))
+  if (!check_captures(q) || !add_function(&c, q->n_args, q->args) ||
+      !add_function(&c, q->n_args, q->args) || !check_fwd(&c, &args[0]))
     return end(&c, NULL);
   args[1] = floats_of(c.entry[0]->out);
   if (!add_function(&c, 2, args)) return end(&c, NULL);
   int64_t *place = NULL;
-  if (fill_operands(&c))
-    place = cxi_scratch(c.n_leaves * sizeof *place + 1);
+  if (fill_operands(&c)) place = cxi_scratch(c.n_leaves * sizeof *place + 1);
   if (!place) return no_memory(&c), fail(&c);
   if (!match_bwd(&c, place)) return end(&c, NULL);
   cxi_custom_vjp_params params = { .body = plain_body(&c) };

@@ -20,8 +20,8 @@ static bool check_loss(cxi_request *q, const cxi_entry *inner) {
                      q->code->name, got);
     return false;
   }
-  const bool scalar = cxi_sig_is_leaf(loss)
-                      && cxi_type_rank(cxi_sig_type(loss)) == 0;
+  const bool scalar =
+      cxi_sig_is_leaf(loss) && cxi_type_rank(cxi_sig_type(loss)) == 0;
   if (scalar && cxi_type_is_float(cxi_sig_type(loss))) return true;
   cxi_request_fail(q, scalar ? CX_EDTYPE : CX_ESHAPE,
                    "%s: must return a scalar%s, got %s", q->code->name,
@@ -46,16 +46,18 @@ static bool mark_wrt(cxi_derivation *d, bool *mask) {
       cxi_aval_print(text, sizeof text, cxi_type_aval(type));
       cxi_request_fail(q, CX_EDTYPE,
                        "%s: %s is %s, which has no gradient (.wrt chooses"
-                       " others, .allow_int leaves it out)", q->code->name,
+                       " others, .allow_int leaves it out)",
+                       q->code->name,
                        cxi_leaf_name_of(q->code, q->n_args, q->args, leaf).text,
                        text);
       return false;
     }
   }
   if (q->n_args >= 64 || !(wrt >> q->n_args)) return true;
-  cxi_request_fail(q, CX_ETREE, "%s: .wrt names an argument that %s does not"
-                   " have (it has %u)", q->code->name,
-                   q->code->inner[0]->name, q->n_args);
+  cxi_request_fail(q, CX_ETREE,
+                   "%s: .wrt names an argument that %s does not"
+                   " have (it has %u)",
+                   q->code->name, q->code->inner[0]->name, q->n_args);
   return false;
 }
 

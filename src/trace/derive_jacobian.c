@@ -37,19 +37,21 @@ static bool check(cxi_derivation *d) {
   if (q->n_args == 0)
     return cxi_request_fail(q, CX_ETREE, "%s: no argument 0", q->code->name);
   for (uint32_t i = 0; i < n_x + p->n_out; i++) {
-    const cxi_type type = i < n_x ? p->values[d->n_lead + i].type
-                                  : cxi_output_type(p, i - n_x);
+    const cxi_type type =
+        i < n_x ? p->values[d->n_lead + i].type : cxi_output_type(p, i - n_x);
     char text[128];
     cxi_aval_print(text, sizeof text, cxi_type_aval(type));
     if (!cxi_type_is_float(type))
       return cxi_request_fail(q, CX_EDTYPE, "%s: %s %s has no derivative",
-                              q->code->name, i < n_x ? "argument 0:" : "result:",
-                              text);
+                              q->code->name,
+                              i < n_x ? "argument 0:" : "result:", text);
     for (uint32_t k = 0; i < n_x && k < p->n_out; k++)
-      if (cxi_type_rank(type) + cxi_type_rank(cxi_output_type(p, k))
-          > CX_MAX_DIMS)
-        return cxi_request_fail(q, CX_ESHAPE, "%s: the result would have more"
-                                " than %d axes", q->code->name, CX_MAX_DIMS);
+      if (cxi_type_rank(type) + cxi_type_rank(cxi_output_type(p, k)) >
+          CX_MAX_DIMS)
+        return cxi_request_fail(q, CX_ESHAPE,
+                                "%s: the result would have more"
+                                " than %d axes",
+                                q->code->name, CX_MAX_DIMS);
   }
   return true;
 }
@@ -62,9 +64,9 @@ static cxi_sig jacobian_sig(cxi_sig out, cxi_sig x) {
     if (!types) return 0;
     cxi_sig_types(x, types);
     for (uint32_t i = 0; i < n; i++)
-      types[i] = cxi_type_make(cxi_type_dtype(cxi_sig_type(out)),
-                               joined(cxi_type_shape(cxi_sig_type(out)),
-                                      cxi_type_shape(types[i])));
+      types[i] = cxi_type_make(
+          cxi_type_dtype(cxi_sig_type(out)),
+          joined(cxi_type_shape(cxi_sig_type(out)), cxi_type_shape(types[i])));
     return cxi_sig_with_types(x, types);
   }
   const cxi_structure *s = cxi_structure_of(out);
@@ -76,7 +78,7 @@ static cxi_sig jacobian_sig(cxi_sig out, cxi_sig x) {
                     : cxi_sig_tuple(s->n, items);
 }
 
-/* -- forward: a column per element of a leaf of x ----------------------------------------- */
+/* -- forward: a column per element of a leaf of x ------------------------- */
 
 /* Fills column[k], (out shape k, x shape), for x's leaf. */
 static bool forward_leaf(cxi_derivation *d, uint32_t leaf, cx *column) {
@@ -131,7 +133,7 @@ cxi_entry *cxi_derive_jacfwd(cxi_request *q) {
                           jacobian_sig(d.inner->out, q->args[0]));
 }
 
-/* -- reverse: a row per element of a leaf of the result ------------------------------------ */
+/* -- reverse: a row per element of a leaf of the result ------------------- */
 
 /* Fills row[i], (out shape, x shape i), for the result's leaf k. */
 static bool reverse_leaf(cxi_derivation *d, uint32_t k, uint32_t n_x, cx *row) {
@@ -160,9 +162,9 @@ static bool reverse_leaf(cxi_derivation *d, uint32_t k, uint32_t n_x, cx *row) {
   in[p->n_in] = basis(type);
   cxi_replay(batch, in, out);
   for (uint32_t i = 0; i < n_x; i++)
-    row[i] = cxi_reshape(
-        out[p->n_out + i],
-        joined(y, cxi_type_shape(p->values[d->n_lead + i].type)));
+    row[i] =
+        cxi_reshape(out[p->n_out + i],
+                    joined(y, cxi_type_shape(p->values[d->n_lead + i].type)));
   return true;
 }
 

@@ -5,12 +5,14 @@
 
 /* The two arguments: a tuple of primals, and tangents or cotangents. */
 static const cxi_structure *primals_of(cxi_request *q) {
-  const cxi_structure *s =
-      q->n_args == 2 && !cxi_sig_is_leaf(q->args[0])
-          ? cxi_structure_of(q->args[0]) : NULL;
+  const cxi_structure *s = q->n_args == 2 && !cxi_sig_is_leaf(q->args[0])
+                               ? cxi_structure_of(q->args[0])
+                               : NULL;
   if (s && !s->is_dict && !s->is_none) return s;
-  cxi_request_fail(q, CX_ETREE, "%s takes (primals, %s), the primals as one"
-                   " tuple", q->code->name,
+  cxi_request_fail(q, CX_ETREE,
+                   "%s takes (primals, %s), the primals as one"
+                   " tuple",
+                   q->code->name,
                    q->code->kind == CXI_CODE_JVP ? "tangents" : "cotangents");
   return NULL;
 }
@@ -32,8 +34,7 @@ static bool check_floats(cxi_derivation *d, const char *what, uint32_t n,
     if (place[i] < 0 || cxi_type_is_float(types[i])) continue;
     char text[128];
     cxi_aval_print(text, sizeof text, cxi_type_aval(types[i]));
-    cxi_request_fail(d->q, CX_EDTYPE,
-                     "%s: %s has no %s: give cx_none() there",
+    cxi_request_fail(d->q, CX_EDTYPE, "%s: %s has no %s: give cx_none() there",
                      d->q->code->name, text, what);
     return false;
   }
@@ -51,7 +52,7 @@ static cxi_sig floats_of(cxi_sig sig) {
   return cxi_sig_with_types(sig, types);
 }
 
-/* -- jvp --------------------------------------------------------------------------------------- */
+/* -- jvp ------------------------------------------------------------------ */
 
 static cxi_entry *write_jvp(cxi_derivation *d, const int64_t *place) {
   const cxi_program *p = d->p;
@@ -61,11 +62,11 @@ static cxi_entry *write_jvp(cxi_derivation *d, const int64_t *place) {
   cx *in = cxi_scratch(2 * p->n_in * sizeof *in + 1);
   cx *out = cxi_scratch(2 * p->n_out * sizeof *out + 1);
   if (!nonzero || !all || !made || !in || !out) return no_memory(d);
-  for (uint32_t i = 0; i < n_primals; i++) nonzero[d->n_lead + i] = place[i] >= 0;
+  for (uint32_t i = 0; i < n_primals; i++)
+    nonzero[d->n_lead + i] = place[i] >= 0;
   for (uint32_t i = 0; i < p->n_out; i++)
     all[i] = cxi_type_is_float(cxi_output_type(p, i));
-  const cxi_program *jvp =
-      cxi_jvp(p, nonzero, all, false, made, &d->error);
+  const cxi_program *jvp = cxi_jvp(p, nonzero, all, false, made, &d->error);
   if (!jvp || !cxi_derive_open(d)) return cxi_derive_fail(d);
   uint32_t n = 0, n_out = jvp->n_out;
   for (uint32_t i = 0; i < p->n_in; i++) in[n++] = d->in[i];
@@ -73,8 +74,7 @@ static cxi_entry *write_jvp(cxi_derivation *d, const int64_t *place) {
     if (place[i] >= 0) in[n++] = d->in[p->n_in + place[i]];
   cxi_replay(jvp, in, out);
   const cxi_sig sigs[2] = { d->inner->out, floats_of(d->inner->out) };
-  return cxi_derive_close(d, n_out, out,
-                          sigs[1] ? cxi_sig_tuple(2, sigs) : 0);
+  return cxi_derive_close(d, n_out, out, sigs[1] ? cxi_sig_tuple(2, sigs) : 0);
 }
 
 cxi_entry *cxi_derive_jvp(cxi_request *q) {
@@ -95,7 +95,7 @@ cxi_entry *cxi_derive_jvp(cxi_request *q) {
   return write_jvp(&d, place);
 }
 
-/* -- vjp --------------------------------------------------------------------------------------- */
+/* -- vjp ------------------------------------------------------------------ */
 
 static cxi_entry *write_vjp(cxi_derivation *d, const int64_t *place) {
   const cxi_program *p = d->p;
@@ -130,8 +130,8 @@ cxi_entry *cxi_derive_vjp(cxi_request *q) {
   cxi_type *types = cxi_scratch(n * sizeof *types + 1);
   if (!place || !types) return no_memory(&d);
   cxi_sig_types(d.inner->out, types);
-  if (!cxi_match_tangents(q, "cotangent", d.inner->out, q->args[1], place)
-      || !check_floats(&d, "cotangent", n, types, place))
+  if (!cxi_match_tangents(q, "cotangent", d.inner->out, q->args[1], place) ||
+      !check_floats(&d, "cotangent", n, types, place))
     return ended(&d);
   return write_vjp(&d, place);
 }

@@ -4,13 +4,13 @@
 
 #include "trace/derive.h"
 
-/* -- axes of leaves ---------------------------------------------------------------------------- */
+/* -- axes of leaves ------------------------------------------------------- */
 
 /* A tree of axes laid over a tree of arrays: a leaf above a subtree holds for
  * all of it. */
 typedef struct overlay {
-  const int *axis;            /* of the next leaf of the axes */
-  int *out;                   /* of the next leaf of the arrays */
+  const int *axis; /* of the next leaf of the axes */
+  int *out;        /* of the next leaf of the arrays */
 } overlay;
 
 static bool lay(overlay *o, cxi_sig axes, cxi_sig arrays) {
@@ -21,7 +21,8 @@ static bool lay(overlay *o, cxi_sig axes, cxi_sig arrays) {
     return true;
   }
   if (cxi_sig_is_leaf(arrays)) return false;
-  const cxi_structure *a = cxi_structure_of(axes), *t = cxi_structure_of(arrays);
+  const cxi_structure *a = cxi_structure_of(axes),
+                      *t = cxi_structure_of(arrays);
   if (a->n != t->n || a->is_dict != t->is_dict || t->is_none) return false;
   for (uint32_t i = 0; i < a->n; i++) {
     if (a->is_dict && a->names[i] != t->names[i]) return false;
@@ -37,8 +38,10 @@ static bool in_axes(cxi_request *q, int *out) {
     const cxi_sig args = cxi_sig_tuple(q->n_args, q->args);
     overlay o = { v->in_axes, out };
     if (args && lay(&o, v->in_sig, args)) return true;
-    cxi_request_fail(q, CX_ETREE, "%s: .in_tree is no tree of axes for the"
-                     " arguments", q->code->name);
+    cxi_request_fail(q, CX_ETREE,
+                     "%s: .in_tree is no tree of axes for the"
+                     " arguments",
+                     q->code->name);
     return false;
   }
   for (uint32_t i = 0; i < q->n_args; i++)
@@ -53,12 +56,13 @@ static bool out_axes(cxi_request *q, cxi_sig sig, int *out) {
   if (v->has_out_tree) {
     overlay o = { v->out_axes, out };
     if (lay(&o, v->out_sig, sig)) return true;
-    cxi_request_fail(q, CX_ETREE, "%s: .out_tree is no tree of axes for the"
-                     " result", q->code->name);
+    cxi_request_fail(q, CX_ETREE,
+                     "%s: .out_tree is no tree of axes for the"
+                     " result",
+                     q->code->name);
     return false;
   }
-  const cxi_structure *s =
-      cxi_sig_is_leaf(sig) ? NULL : cxi_structure_of(sig);
+  const cxi_structure *s = cxi_sig_is_leaf(sig) ? NULL : cxi_structure_of(sig);
   if (!s || s->is_dict) {
     for (uint32_t k = cxi_sig_leaves(sig); k > 0; k--) *out++ = v->out[0];
     return true;
@@ -69,12 +73,12 @@ static bool out_axes(cxi_request *q, cxi_sig sig, int *out) {
   return true;
 }
 
-/* -- the size ------------------------------------------------------------------------------------- */
+/* -- the size ------------------------------------------------------------- */
 
 typedef struct mapping {
-  uint32_t n;                 /* leaves of the arguments */
-  int *axis;                  /* counted from 0; CX_NONE */
-  cxi_type *types, *inner;    /* outside, inside */
+  uint32_t n;              /* leaves of the arguments */
+  int *axis;               /* counted from 0; CX_NONE */
+  cxi_type *types, *inner; /* outside, inside */
   int64_t size;
 } mapping;
 
@@ -82,8 +86,7 @@ static bool report_sizes(cxi_request *q, const mapping *m, uint32_t a,
                          uint32_t b) {
   const cxi_leaf_name x = cxi_leaf_name_of(q->code, q->n_args, q->args, a);
   const cxi_leaf_name y = cxi_leaf_name_of(q->code, q->n_args, q->args, b);
-  cxi_request_fail(q, CX_ESHAPE,
-                   "%s: %s has %lld along axis %d, %s has %lld%s",
+  cxi_request_fail(q, CX_ESHAPE, "%s: %s has %lld along axis %d, %s has %lld%s",
                    q->code->name, x.text,
                    (long long)cxi_type_shape(m->types[a])->d[m->axis[a]],
                    m->axis[a], y.text,
@@ -123,18 +126,19 @@ static bool fill_sizes(cxi_request *q, mapping *m) {
     if (size != m->size) {
       cxi_request_fail(
           q, CX_ESHAPE, "%s: %s has %lld along axis %d, .axis_size is %lld",
-          q->code->name,
-          cxi_leaf_name_of(q->code, q->n_args, q->args, i).text,
+          q->code->name, cxi_leaf_name_of(q->code, q->n_args, q->args, i).text,
           (long long)size, m->axis[i], (long long)m->size);
       return false;
     }
     if (first < 0) first = i;
-    m->inner[i] = cxi_type_with_shape(m->types[i],
-                                      cxi_dims_without(*shape, m->axis[i]));
+    m->inner[i] =
+        cxi_type_with_shape(m->types[i], cxi_dims_without(*shape, m->axis[i]));
   }
   if (first >= 0 || v->axis_size > 0) return true;
-  cxi_request_fail(q, CX_ESHAPE, "%s: no argument is mapped and no .axis_size"
-                   " is given", q->code->name);
+  cxi_request_fail(q, CX_ESHAPE,
+                   "%s: no argument is mapped and no .axis_size"
+                   " is given",
+                   q->code->name);
   return false;
 }
 
@@ -167,7 +171,7 @@ static cxi_sig *inner_args(const cxi_request *q, const mapping *m) {
   return out;
 }
 
-/* -- the program ------------------------------------------------------------------------------------ */
+/* -- the program ---------------------------------------------------------- */
 
 static cxi_entry *no_memory(cxi_derivation *d) {
   cxi_error_set(&d->error, CX_EMEMORY, "out of memory");
@@ -180,18 +184,23 @@ static bool place_output(cxi_derivation *d, uint32_t i, int *axis,
   const int rank = cxi_type_rank(cxi_output_type(d->p, i)) + 1;
   if (*axis == CX_NONE) {
     if (!batched) return true;
-    return cxi_error_set(&d->error, CX_ESHAPE, "result %u depends on the"
-                         " mapped axis: its out axis cannot be CX_NONE", i);
+    return cxi_error_set(&d->error, CX_ESHAPE,
+                         "result %u depends on the"
+                         " mapped axis: its out axis cannot be CX_NONE",
+                         i);
   }
   if (*axis < 0) *axis += rank;
   if (*axis >= 0 && *axis < rank) return true;
-  return cxi_error_set(&d->error, CX_EINDEX, "out axis %d of result %u is out"
-                       " of range", *axis, i);
+  return cxi_error_set(&d->error, CX_EINDEX,
+                       "out axis %d of result %u is out"
+                       " of range",
+                       *axis, i);
 }
 
 static cxi_entry *write_vmap(cxi_derivation *d, const mapping *m) {
   const cxi_program *p = d->p;
-  bool *batched = cxi_scratch(p->n_in + 1u), *force = cxi_scratch(p->n_out + 1u);
+  bool *batched = cxi_scratch(p->n_in + 1u),
+       *force = cxi_scratch(p->n_out + 1u);
   bool *made = cxi_scratch(p->n_out + 1u);
   int *axis = cxi_scratch(p->n_out * sizeof *axis + 1);
   cxi_type *types = cxi_scratch(p->n_out * sizeof *types + 1);

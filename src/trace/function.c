@@ -9,7 +9,7 @@
 #include "trace/record.h"
 #include "trace/tracer.h"
 
-/* -- the table of codes -------------------------------------------------------------- */
+/* -- the table of codes --------------------------------------------------- */
 
 enum { BUCKETS = 4096 };
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -33,8 +33,8 @@ void cxi_code_discard(cxi_code *code) {
 }
 
 static bool same_code(const cxi_code *a, const cxi_code *b) {
-  return cxi_hash_equal(a->hash, b->hash) && a->kind == b->kind
-         && a->n_key == b->n_key && !memcmp(a->key, b->key, a->n_key);
+  return cxi_hash_equal(a->hash, b->hash) && a->kind == b->kind &&
+         a->n_key == b->n_key && !memcmp(a->key, b->key, a->n_key);
 }
 
 const cxi_code *cxi_code_intern(cxi_code *code, cxi_bytes *key) {
@@ -67,12 +67,11 @@ const cxi_code *cxi_code_intern(cxi_code *code, cxi_bytes *key) {
 
 const char *cxi_code_name(cxi_code *code, const char *transform,
                           const char *inner) {
-  const char *name =
-      cxi_arena_print(&code->arena, "%s(%s)", transform, inner);
+  const char *name = cxi_arena_print(&code->arena, "%s(%s)", transform, inner);
   return name ? name : transform;
 }
 
-/* -- functions with captures ------------------------------------------------------- */
+/* -- functions with captures ---------------------------------------------- */
 
 /* Their memory comes from slabs that stay. A freed one waits behind many
  * others before it is used again. */
@@ -82,8 +81,10 @@ static uint32_t n_free;
 
 static void make_free(struct cx_fn_ *f) {
   *f = (struct cx_fn_){ .live = false };
-  if (last_free) last_free->next = f;
-  else first_free = f;
+  if (last_free)
+    last_free->next = f;
+  else
+    first_free = f;
   last_free = f;
   n_free++;
 }
@@ -127,8 +128,8 @@ static bool same_captures(const struct cx_fn_ *f, uint32_t n,
                           const cxi_item *items) {
   if (f->n_captures != n) return false;
   for (uint32_t i = 0; i < n; i++)
-    if (f->captures[i].kind != items[i].kind
-        || f->captures[i].as.bits != items[i].as.bits)
+    if (f->captures[i].kind != items[i].kind ||
+        f->captures[i].as.bits != items[i].as.bits)
       return false;
   return true;
 }
@@ -162,8 +163,11 @@ cx_fn cxi_fn_bind(const cxi_code *code, uint32_t n, const cxi_item *captures) {
     cxi_free(items);
     return no_memory();
   }
-  *f = (struct cx_fn_){ .code = code, .n_captures = n, .live = true,
-                        .captures = items, .next = scope->functions };
+  *f = (struct cx_fn_){ .code = code,
+                        .n_captures = n,
+                        .live = true,
+                        .captures = items,
+                        .next = scope->functions };
   for (uint32_t i = 0; i < n; i++) {
     items[i] = cxi_item_retain(captures[i]);
     if (items[i].kind == CXI_ITEM_POISON) f->poison = items[i].as.handle;
@@ -178,7 +182,7 @@ bool cxi_fn_check(cx_fn f) {
   return false;
 }
 
-/* -- functions from descriptors, operations, programs -------------------------------- */
+/* -- functions from descriptors, operations, programs --------------------- */
 
 cx_fn cx_fn_make(const cx_def *def, const void *env) {
   cxi_code *code = def ? cxi_code_make(CXI_CODE_DEF) : NULL;

@@ -18,10 +18,20 @@
 #include "trace/context.h"
 
 typedef enum cxi_code_kind {
-  CXI_CODE_DEF, CXI_CODE_OP, CXI_CODE_PROGRAM,
-  CXI_CODE_GRAD, CXI_CODE_VALUE_AND_GRAD, CXI_CODE_VMAP, CXI_CODE_JIT,
-  CXI_CODE_CHECKPOINT, CXI_CODE_JVP, CXI_CODE_VJP, CXI_CODE_JACFWD,
-  CXI_CODE_JACREV, CXI_CODE_CUSTOM_JVP, CXI_CODE_CUSTOM_VJP
+  CXI_CODE_DEF,
+  CXI_CODE_OP,
+  CXI_CODE_PROGRAM,
+  CXI_CODE_GRAD,
+  CXI_CODE_VALUE_AND_GRAD,
+  CXI_CODE_VMAP,
+  CXI_CODE_JIT,
+  CXI_CODE_CHECKPOINT,
+  CXI_CODE_JVP,
+  CXI_CODE_VJP,
+  CXI_CODE_JACFWD,
+  CXI_CODE_JACREV,
+  CXI_CODE_CUSTOM_JVP,
+  CXI_CODE_CUSTOM_VJP
 } cxi_code_kind;
 
 typedef struct cxi_code cxi_code;
@@ -30,9 +40,9 @@ struct cx_fn_ {
   const cxi_code *code;
   uint32_t n_captures;
   bool live;
-  cx poison;                  /* of a captured field; else {0} */
-  cxi_item *captures;         /* own their references */
-  struct cx_fn_ *next;        /* of its scope's, or in the free list */
+  cx poison;           /* of a captured field; else {0} */
+  cxi_item *captures;  /* own their references */
+  struct cx_fn_ *next; /* of its scope's, or in the free list */
 };
 
 /* The axes of vmap; trees of integers are interned signatures of axes: see
@@ -41,7 +51,7 @@ typedef struct cxi_vmap_options {
   int in[CX_MAX_ARGS], out[CX_MAX_ARGS];
   bool has_in_tree, has_out_tree;
   uint32_t n_in_axes, n_out_axes;
-  cxi_sig in_sig, out_sig;    /* structures of the trees */
+  cxi_sig in_sig, out_sig;       /* structures of the trees */
   const int *in_axes, *out_axes; /* one per leaf of the structure */
   int64_t axis_size;
   cxi_name axis_name;
@@ -62,12 +72,12 @@ typedef struct cxi_jit_options {
 struct cxi_code {
   cxi_code_kind kind;
   cxi_hash hash;
-  unsigned char *key;         /* compared on a hit */
+  unsigned char *key; /* compared on a hit */
   uint32_t n_key;
-  const char *name;           /* "grad(loss)" */
+  const char *name; /* "grad(loss)" */
   uint32_t n_captures;
-  struct cx_fn_ plain;        /* the function without captures */
-  cxi_code *next;             /* in its bucket */
+  struct cx_fn_ plain; /* the function without captures */
+  cxi_code *next;      /* in its bucket */
   cxi_arena arena;
 
   const cx_def *def;          /* DEF */
@@ -75,7 +85,7 @@ struct cxi_code {
   cx_op op;                   /* OP */
   const cxi_program *program; /* PROGRAM: captures, then arguments */
   uint32_t n_args;
-  const cxi_sig *args;        /* PROGRAM: what it takes, 0: any */
+  const cxi_sig *args; /* PROGRAM: what it takes, 0: any */
   cxi_sig out;
   uint32_t n_inner;
   const cxi_code *inner[3];
@@ -88,7 +98,7 @@ struct cxi_code {
     cxi_jit_options jit;
     cxi_checkpoint_options checkpoint;
   } as;
-  struct cxi_calls *calls;    /* JIT: its cache and statistics */
+  struct cxi_calls *calls; /* JIT: its cache and statistics */
 };
 
 /* A new code to be filled; NULL without memory. */

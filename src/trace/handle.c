@@ -7,7 +7,7 @@
 #include "trace/function.h"
 #include "trace/tracer.h"
 
-/* -- scopes ------------------------------------------------------------------------ */
+/* -- scopes --------------------------------------------------------------- */
 
 uint32_t cxi_scope_push(cx_ctx *ctx, cxi_scope_kind kind, const char *name) {
   if (!cxi_grow(&ctx->scopes, &ctx->cap_scopes, ctx->n_scopes + 1u,
@@ -72,8 +72,8 @@ cx_scope cx_scope_push_(void) {
 void cx_scope_pop_(cx_scope *scope) {
   cx_ctx *ctx = cxi_context_now();
   if (!scope->id) return;
-  if (!ctx || ctx->n_scopes == 0
-      || ctx->scopes[ctx->n_scopes - 1].serial != scope->id)
+  if (!ctx || ctx->n_scopes == 0 ||
+      ctx->scopes[ctx->n_scopes - 1].serial != scope->id)
     ctx = cxi_context_of_scope(scope->id);
   if (ctx) cxi_scope_pop(ctx, scope->id);
 }
@@ -86,13 +86,13 @@ const char *cxi_string(const char *text) {
   return copy ? copy : "";
 }
 
-/* -- making handles ------------------------------------------------------------------ */
+/* -- making handles ------------------------------------------------------- */
 
 static cx slot_push(cx_ctx *ctx, cxi_item item) {
-  if (ctx->n_slots == ctx->cap_slots
-      && (ctx->n_slots >= CXI_KEPT_FIRST
-          || !cxi_grow(&ctx->slots, &ctx->cap_slots, ctx->n_slots + 1u,
-                       sizeof *ctx->slots))) {
+  if (ctx->n_slots == ctx->cap_slots &&
+      (ctx->n_slots >= CXI_KEPT_FIRST ||
+       !cxi_grow(&ctx->slots, &ctx->cap_slots, ctx->n_slots + 1u,
+                 sizeof *ctx->slots))) {
     cxi_item_release(item);
     return cxi_report_memory();
   }
@@ -104,17 +104,21 @@ static cx slot_push(cx_ctx *ctx, cxi_item item) {
 cx cxi_handle(cxi_item item) {
   cx_ctx *ctx = cxi_context_now();
   switch (item.kind) {
-    case CXI_ITEM_NOTHING: return (cx){ 0, 0 };
-    case CXI_ITEM_POISON:
-    case CXI_ITEM_TRACER: return item.as.handle;
-    case CXI_ITEM_NONE: return cx_none();
-    case CXI_ITEM_NUMBER:
-      if (item.weak)
-        return cxi_number_weak(cxi_type_dtype(item.type), item.as.bits);
-      if (ctx && ctx->trace)
-        return cxi_literal_bits(cxi_type_dtype(item.type), item.as.bits);
-      break;
-    default: break;
+  case CXI_ITEM_NOTHING:
+    return (cx){ 0, 0 };
+  case CXI_ITEM_POISON:
+  case CXI_ITEM_TRACER:
+    return item.as.handle;
+  case CXI_ITEM_NONE:
+    return cx_none();
+  case CXI_ITEM_NUMBER:
+    if (item.weak)
+      return cxi_number_weak(cxi_type_dtype(item.type), item.as.bits);
+    if (ctx && ctx->trace)
+      return cxi_literal_bits(cxi_type_dtype(item.type), item.as.bits);
+    break;
+  default:
+    break;
   }
   if (ctx) return slot_push(ctx, item);
   cxi_item_release(item);
@@ -122,7 +126,7 @@ cx cxi_handle(cxi_item item) {
   return (cx){ 0, 1 };
 }
 
-/* -- looking handles up ---------------------------------------------------------------- */
+/* -- looking handles up --------------------------------------------------- */
 
 static bool find(const cx_ctx *ctx, cx a, cxi_item *out) {
   const uint32_t i = a.index - 1;
@@ -163,9 +167,8 @@ static cx report_invalid(const cx_ctx *ctx, const char *what, cx a) {
     const cxi_ended *e = &ctx->ended[i];
     if (e->serial != a.generation) continue;
     if (e->kind == CXI_SCOPE_TRACE)
-      return cxi_reportf(CX_ELIFETIME,
-                         "%s%sthis handle's trace (%s) has ended", what, colon,
-                         e->name ? e->name : "?");
+      return cxi_reportf(CX_ELIFETIME, "%s%sthis handle's trace (%s) has ended",
+                         what, colon, e->name ? e->name : "?");
     return cxi_reportf(CX_ELIFETIME, "%s%sthis handle%s", what, colon,
                        e->kind == CXI_SCOPE_KEPT ? " has been dropped"
                                                  : "'s scope has ended");
@@ -176,10 +179,13 @@ static cx report_invalid(const cx_ctx *ctx, const char *what, cx a) {
                        colon);
   return cxi_reportf(CX_ELIFETIME,
                      "%s%sthis handle is not valid here: it ended long ago or"
-                     " belongs to another context", what, colon);
+                     " belongs to another context",
+                     what, colon);
 }
 
-cxi_item cxi_item_of(cx a) { return cxi_item_for(NULL, a); }
+cxi_item cxi_item_of(cx a) {
+  return cxi_item_for(NULL, a);
+}
 
 cxi_item cxi_item_for(const char *what, cx a) {
   cxi_item item = cxi_item_peek(a);
@@ -190,18 +196,20 @@ cxi_item cxi_item_for(const char *what, cx a) {
   return item;
 }
 
-bool cxi_array_alive(const cxi_array *a) { return a->donated_at == 0; }
+bool cxi_array_alive(const cxi_array *a) {
+  return a->donated_at == 0;
+}
 
 cx cxi_report_donated(const char *what, const cxi_array *a) {
   char type[128];
   cxi_aval_print(type, sizeof type, cxi_type_aval(a->type));
-  return cxi_reportf(CX_ELIFETIME, "%s%sthis array (%s) was donated to %s at %s",
-                     what ? what : "", what ? ": " : "",
-                     type, cxi_name_text(a->donated_to),
-                     cxi_name_text(a->donated_at));
+  return cxi_reportf(
+      CX_ELIFETIME, "%s%sthis array (%s) was donated to %s at %s",
+      what ? what : "", what ? ": " : "", type, cxi_name_text(a->donated_to),
+      cxi_name_text(a->donated_at));
 }
 
-/* -- lifetimes -------------------------------------------------------------------------- */
+/* -- lifetimes ------------------------------------------------------------ */
 
 static uint32_t kept_make(cx_ctx *ctx, cxi_item item) {
   uint32_t i;
@@ -231,8 +239,8 @@ static bool keepable(const char *what, cx a, cxi_item *out, cx *out_result) {
   cx_ctx *ctx = cxi_context_need();
   if (!ctx) return false;
   if (out->kind == CXI_ITEM_TRACER || ctx->trace) {
-    *out_result = cxi_reportf(CX_ETRACE, "%s: not inside a traced function",
-                              what);
+    *out_result =
+        cxi_reportf(CX_ETRACE, "%s: not inside a traced function", what);
     return false;
   }
   return true;

@@ -7,7 +7,7 @@
 #include "trace/device.h"
 #include "trace/tracer.h"
 
-/* -- arguments -------------------------------------------------------------------------- */
+/* -- arguments ------------------------------------------------------------ */
 
 static bool any_spec(cxi_item a) {
   if (a.kind != CXI_ITEM_TREE) return a.kind == CXI_ITEM_SPEC;
@@ -80,8 +80,11 @@ bool cxi_invoke(cxi_invocation *c, cx_fn f, uint32_t n, const cx *args) {
     c->sigs[i] = cxi_sig_of(f->captures[i]);
   for (uint32_t i = 0; i < n; i++)
     c->sigs[f->n_captures + i] = cxi_sig_of(c->args[i]);
-  cxi_request q = { .code = f->code, .n_captures = f->n_captures, .n_args = n,
-                    .captures = c->sigs, .args = c->sigs + f->n_captures };
+  cxi_request q = { .code = f->code,
+                    .n_captures = f->n_captures,
+                    .n_args = n,
+                    .captures = c->sigs,
+                    .args = c->sigs + f->n_captures };
   c->entry = cxi_resolve(&q);
   c->poison = q.poison;
   if (!c->entry) return false;
@@ -97,7 +100,7 @@ void cxi_invocation_end(cxi_invocation *c) {
   c->entry = NULL;
 }
 
-/* -- in a trace: an equation ------------------------------------------------------------ */
+/* -- in a trace: an equation ---------------------------------------------- */
 
 static cx adopt_operand(cxi_trace *t, cxi_item item, bool is_extra) {
   if (is_extra && item.kind == CXI_ITEM_ARRAY)
@@ -126,14 +129,14 @@ static bool emit_call(const cxi_program *p, const cxi_item *in, uint32_t first,
     return false;
   }
   for (uint32_t i = 0; i < p->n_out; i++) {
-    out[i] = (cxi_item){ .kind = CXI_ITEM_TRACER,
-                         .type = cxi_output_type(p, i) };
+    out[i] =
+        (cxi_item){ .kind = CXI_ITEM_TRACER, .type = cxi_output_type(p, i) };
     out[i].as.handle = results[i];
   }
   return true;
 }
 
-/* -- running at once -------------------------------------------------------------------------- */
+/* -- running at once ------------------------------------------------------ */
 
 bool cxi_run_program(const cxi_program *p, const cxi_item *in, cxi_item *out,
                      cx *out_poison) {
@@ -149,7 +152,8 @@ bool cxi_run_program(const cxi_program *p, const cxi_item *in, cxi_item *out,
     void *data = &bits[i];
     if (in[i].kind == CXI_ITEM_ARRAY) {
       if (!cxi_array_alive(in[i].as.array)) {
-        *out_poison = cxi_report_donated(cxi_name_text(p->name), in[i].as.array);
+        *out_poison =
+            cxi_report_donated(cxi_name_text(p->name), in[i].as.array);
         return false;
       }
       data = in[i].as.array->data;
@@ -177,12 +181,11 @@ bool cxi_run_program(const cxi_program *p, const cxi_item *in, cxi_item *out,
 
 bool cxi_apply_program(const cxi_program *p, const cxi_item *in, cxi_item *out,
                        cx *out_poison) {
-  if (cxi_context_now()->trace)
-    return emit_call(p, in, 0, 0, out, out_poison);
+  if (cxi_context_now()->trace) return emit_call(p, in, 0, 0, out, out_poison);
   return cxi_run_program(p, in, out, out_poison);
 }
 
-/* -- applying --------------------------------------------------------------------------------- */
+/* -- applying ------------------------------------------------------------- */
 
 static cx tree_of(cxi_sig sig, const cxi_item *leaves) {
   const cxi_item item = cxi_item_build(sig, leaves);
@@ -219,9 +222,12 @@ cx cx_call_(cx_fn f, int n, const cx *args, const char *at) {
   const cxi_mark mark = cxi_scratch_mark();
   cxi_invocation c;
   cx result;
-  if (!cxi_invoke(&c, f, (uint32_t)n, args)) result = c.poison;
-  else if (c.specs) result = cxi_invocation_types(&c);
-  else result = cxi_invocation_apply(&c);
+  if (!cxi_invoke(&c, f, (uint32_t)n, args))
+    result = c.poison;
+  else if (c.specs)
+    result = cxi_invocation_types(&c);
+  else
+    result = cxi_invocation_apply(&c);
   cxi_invocation_end(&c);
   cxi_scratch_reset(mark);
   return cxi_leave(before, result);

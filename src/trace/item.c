@@ -6,7 +6,7 @@
 
 #include "base/alloc.h"
 
-/* -- arrays -------------------------------------------------------------------- */
+/* -- arrays --------------------------------------------------------------- */
 
 /* The array and its elements are two blocks, so that a donation can take the
  * elements while handles still name the array. */
@@ -66,8 +66,8 @@ static void array_free(cxi_array *a) {
 void cxi_array_release(cxi_array *a) {
   if (!a) return;
   /* The last owner needs no atomic write: nobody else can be counting. */
-  if (__atomic_load_n(&a->refs, __ATOMIC_ACQUIRE) == 1
-      || __atomic_sub_fetch(&a->refs, 1, __ATOMIC_ACQ_REL) == 0)
+  if (__atomic_load_n(&a->refs, __ATOMIC_ACQUIRE) == 1 ||
+      __atomic_sub_fetch(&a->refs, 1, __ATOMIC_ACQ_REL) == 0)
     array_free(a);
 }
 
@@ -93,7 +93,7 @@ cxi_array *cxi_array_hollow(cxi_type type) {
   return a;
 }
 
-/* -- items ------------------------------------------------------------------------ */
+/* -- items ---------------------------------------------------------------- */
 
 cxi_item cxi_item_retain(cxi_item a) {
   if (a.kind == CXI_ITEM_ARRAY) cxi_array_retain(a.as.array);
@@ -121,13 +121,16 @@ static cxi_item *flatten(cxi_item a, cxi_item *out) {
   return out;
 }
 
-void cxi_item_flatten(cxi_item a, cxi_item *out) { flatten(a, out); }
+void cxi_item_flatten(cxi_item a, cxi_item *out) {
+  flatten(a, out);
+}
 
-/* -- trees ------------------------------------------------------------------------ */
+/* -- trees ---------------------------------------------------------------- */
 
 cxi_tree *cxi_tree_make(uint32_t n, bool is_dict) {
   const size_t head = sizeof(cxi_tree) + n * sizeof(cxi_item);
-  cxi_tree *t = cxi_alloc_zeroed(1, head + (is_dict ? n * sizeof(cxi_name) : 0));
+  cxi_tree *t =
+      cxi_alloc_zeroed(1, head + (is_dict ? n * sizeof(cxi_name) : 0));
   if (!t) return NULL;
   t->refs = 1;
   t->n = n;
@@ -221,8 +224,10 @@ int64_t cxi_tree_find(const cxi_tree *t, cxi_name name) {
     const uint32_t mid = lo + (hi - lo) / 2;
     const int c = cxi_key_compare(t->names[mid], name);
     if (c == 0) return mid;
-    if (c < 0) lo = mid + 1;
-    else hi = mid;
+    if (c < 0)
+      lo = mid + 1;
+    else
+      hi = mid;
   }
   return -1;
 }

@@ -15,22 +15,22 @@ typedef struct cxi_array cxi_array;
 typedef struct cxi_tree cxi_tree;
 
 typedef enum cxi_item_kind {
-  CXI_ITEM_NOTHING,           /* {0}: an option left out */
-  CXI_ITEM_POISON,            /* handle: the poison */
-  CXI_ITEM_NONE,              /* the empty tree */
-  CXI_ITEM_NUMBER,            /* bits of a scalar of `type`; weak: a C number
+  CXI_ITEM_NOTHING, /* {0}: an option left out */
+  CXI_ITEM_POISON,  /* handle: the poison */
+  CXI_ITEM_NONE,    /* the empty tree */
+  CXI_ITEM_NUMBER,  /* bits of a scalar of `type`; weak: a C number
                                  (as bool, i64, u64 or f64) */
-  CXI_ITEM_SPEC,              /* a type without data */
+  CXI_ITEM_SPEC,    /* a type without data */
   CXI_ITEM_ARRAY,
-  CXI_ITEM_TRACER,            /* handle: a value of a trace in progress */
+  CXI_ITEM_TRACER, /* handle: a value of a trace in progress */
   CXI_ITEM_TREE
 } cxi_item_kind;
 
 typedef struct cxi_item {
   uint8_t kind;
-  bool weak;                  /* a C number, which has no dtype yet */
-  bool was_weak;              /* it has one now, by default */
-  cxi_type type;              /* of a leaf */
+  bool weak;     /* a C number, which has no dtype yet */
+  bool was_weak; /* it has one now, by default */
+  cxi_type type; /* of a leaf */
   union {
     uint64_t bits;
     cx handle;
@@ -45,22 +45,22 @@ static inline bool cxi_item_is_leaf(cxi_item a) {
 cxi_item cxi_item_retain(cxi_item a);
 void cxi_item_release(cxi_item a);
 
-/* -- arrays -------------------------------------------------------------------- */
+/* -- arrays --------------------------------------------------------------- */
 
 /* One buffer: dense, row-major, 64-byte aligned unless foreign. */
 struct cxi_array {
   uint32_t refs;
   cxi_type type;
-  void *data;                 /* NULL once donated */
-  size_t capacity;            /* of the block; 0: foreign */
+  void *data;      /* NULL once donated */
+  size_t capacity; /* of the block; 0: foreign */
   cxi_account *account;
   void (*release)(void *user);
   void *user;
-  cxi_name site;              /* where it was made */
-  cxi_name donated_at;        /* the call that took the buffer, or 0 */
-  cxi_name donated_to;        /* its function */
-  bool pinned;                /* cx_data has shown the address */
-  uint32_t mark;              /* of the call that looks for it twice */
+  cxi_name site;       /* where it was made */
+  cxi_name donated_at; /* the call that took the buffer, or 0 */
+  cxi_name donated_to; /* its function */
+  bool pinned;         /* cx_data has shown the address */
+  uint32_t mark;       /* of the call that looks for it twice */
 };
 /* A new array with one reference, its elements not set. NULL without memory
  * or beyond the limit of the account. */
@@ -79,7 +79,7 @@ static inline size_t cxi_array_bytes(const cxi_array *a) {
   return (size_t)cxi_aval_bytes(cxi_type_aval(a->type));
 }
 
-/* -- structures: the shape of a tree, with the types of its leaves ------------- */
+/* -- structures: the shape of a tree, with the types of its leaves -------- */
 
 /* A leaf's is its type * 2; a tree's is odd. 0: not known. Process-wide. */
 typedef uint32_t cxi_sig;
@@ -88,12 +88,18 @@ typedef struct cxi_structure {
   cxi_sig sig;
   bool is_dict, is_none;
   uint32_t n, n_leaves, depth;
-  const cxi_name *names;      /* of a dict */
+  const cxi_name *names; /* of a dict */
   const cxi_sig *items;
 } cxi_structure;
-static inline bool cxi_sig_is_leaf(cxi_sig sig) { return !(sig & 1); }
-static inline cxi_sig cxi_sig_of_type(cxi_type type) { return type << 1; }
-static inline cxi_type cxi_sig_type(cxi_sig sig) { return sig >> 1; }
+static inline bool cxi_sig_is_leaf(cxi_sig sig) {
+  return !(sig & 1);
+}
+static inline cxi_sig cxi_sig_of_type(cxi_type type) {
+  return type << 1;
+}
+static inline cxi_type cxi_sig_type(cxi_sig sig) {
+  return sig >> 1;
+}
 const cxi_structure *cxi_structure_of(cxi_sig tree);
 uint32_t cxi_sig_leaves(cxi_sig sig);
 void cxi_sig_types(cxi_sig sig, cxi_type *out); /* of all leaves, in order */
@@ -110,7 +116,7 @@ int cxi_sig_print(char *out, size_t room, cxi_sig sig);
 /* The path of leaf i: "layers.3.weight"; "" of a leaf alone. */
 int cxi_sig_path(char *out, size_t room, cxi_sig sig, uint32_t leaf);
 
-/* -- trees ---------------------------------------------------------------------- */
+/* -- trees ---------------------------------------------------------------- */
 
 enum { CXI_TREE_DEPTH_MOST = 512 };
 
@@ -119,15 +125,18 @@ struct cxi_tree {
   uint32_t n, n_leaves;
   uint16_t depth;
   bool is_dict;
-  cxi_sig sig;                /* when asked for first */
-  cxi_name *names;            /* of a dict, in order */
-  cxi_item items[];           /* own their references */
+  cxi_sig sig;      /* when asked for first */
+  cxi_name *names;  /* of a dict, in order */
+  cxi_item items[]; /* own their references */
 };
 /* Room for n items, to be filled, then finished: names sorted, leaves counted.
  * NULL without memory. */
 cxi_tree *cxi_tree_make(uint32_t n, bool is_dict);
 typedef enum cxi_tree_fault {
-  CXI_TREE_GOOD, CXI_TREE_TWICE, CXI_TREE_DEEP, CXI_TREE_MEMORY
+  CXI_TREE_GOOD,
+  CXI_TREE_TWICE,
+  CXI_TREE_DEEP,
+  CXI_TREE_MEMORY
 } cxi_tree_fault;
 /* TWICE: *out_name is the key that stands twice. */
 cxi_tree_fault cxi_tree_finish(cxi_tree *t, cxi_name *out_name);

@@ -9,12 +9,12 @@
 
 typedef struct cut {
   cxi_body body;
-  cxi_sig primals;            /* the tuple */
-  const cxi_structure *args;  /* its structure */
+  cxi_sig primals;           /* the tuple */
+  const cxi_structure *args; /* its structure */
   uint32_t n_primals, n_out;
   cxi_type *primal_types, *out_types;
   bool *nonzero_out;
-  cxi_partial partial;        /* programs with references */
+  cxi_partial partial; /* programs with references */
 } cut;
 
 /* The linear function of p: a program of (residuals, argument), on an argument
@@ -38,11 +38,11 @@ static cxi_sig floats_of(cxi_sig sig, const cxi_type *types) {
 
 static bool cut_primals(cut *c, cx_fn f, cx primals, cx *out_poison) {
   const cxi_item item = cxi_number_strong(cxi_item_of(primals));
-  if (item.kind == CXI_ITEM_POISON)
-    return *out_poison = item.as.handle, false;
+  if (item.kind == CXI_ITEM_POISON) return *out_poison = item.as.handle, false;
   c->primals = cxi_sig_of(item);
   c->args = item.kind == CXI_ITEM_TREE && c->primals
-                ? cxi_structure_of(c->primals) : NULL;
+                ? cxi_structure_of(c->primals)
+                : NULL;
   if (!c->args || c->args->is_dict) {
     *out_poison = cxi_report(CX_ETREE, "linearize: the primals are one tuple");
     return false;
@@ -95,16 +95,14 @@ static const cxi_program *forward(const cut *c, cxi_error *error) {
   if (!in || !own || !made || !out) return NULL;
   cxi_builder_open(&b);
   for (uint32_t i = 0; i < u->n_in; i++) {
-    const uint32_t to =
-        i < n_residuals ? n_tangents + i : i - n_residuals;
+    const uint32_t to = i < n_residuals ? n_tangents + i : i - n_residuals;
     own[to] = in[i] = cxi_builder_input(&b, u->values[to].type);
   }
   cxi_replay(u, own, made);
   uint32_t n_out = 0, at = 0;
   for (uint32_t i = 0; i < c->n_out; i++) {
     if (!cxi_type_is_float(c->out_types[i])) continue;
-    out[n_out++] =
-        c->nonzero_out[i] ? made[at++] : cxi_zeros(c->out_types[i]);
+    out[n_out++] = c->nonzero_out[i] ? made[at++] : cxi_zeros(c->out_types[i]);
   }
   return cxi_builder_finish(&b, u->name, u->n_in, in, n_out, out, error);
 }
@@ -149,7 +147,8 @@ static cx_fn finish(const cut *c, bool pulls, const cx *known) {
   snprintf(name, sizeof name, "%s(%.120s)", pulls ? "pullback" : "linearize",
            c->body.f->code->name);
   cx_fn f = NULL;
-  if (!p || !x || !y) cxi_report_error(name, &error);
+  if (!p || !x || !y)
+    cxi_report_error(name, &error);
   else
     f = linear_fn(p, name, c->partial.n_residuals, known + c->n_out,
                   pulls ? y : x, pulls ? x : y);
@@ -165,7 +164,8 @@ static cx_fn linearize(cx_fn f, cx primals, cx *out_value, bool pulls) {
   cxi_hold_enter();
   if (cut_primals(&c, f, primals, &poison)) {
     cx *known = cxi_scratch(c.partial.known->n_out * sizeof *known + 1);
-    if (!known) poison = cxi_report_memory();
+    if (!known)
+      poison = cxi_report_memory();
     else if (run_known(&c, primals, known, &poison)) {
       made = finish(&c, pulls, known);
       value = cxi_tree_of_handles(c.body.entry->out, known);
@@ -179,15 +179,13 @@ static cx_fn linearize(cx_fn f, cx primals, cx *out_value, bool pulls) {
 }
 
 cx_fn cx_linearize(cx_fn f, cx primals, cx *out_value) {
-  if (f && cxi_context_need())
-    return linearize(f, primals, out_value, false);
+  if (f && cxi_context_need()) return linearize(f, primals, out_value, false);
   if (out_value) *out_value = cxi_poison_last();
   return NULL;
 }
 
 cx_fn cx_pullback(cx_fn f, cx primals, cx *out_value) {
-  if (f && cxi_context_need())
-    return linearize(f, primals, out_value, true);
+  if (f && cxi_context_need()) return linearize(f, primals, out_value, true);
   if (out_value) *out_value = cxi_poison_last();
   return NULL;
 }

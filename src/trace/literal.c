@@ -31,8 +31,9 @@ cx cx_lit_f(double x) {
   memcpy(&bits, &x, sizeof bits);
   const int exponent = (int)(bits >> 52 & 0x7ff) - 1023;
   if (exponent >= -511 && exponent <= 510) {
-    const uint64_t kept = (bits >> 63) << 62 | (uint64_t)(exponent + 511) << 52
-                          | (bits & (((uint64_t)1 << 52) - 1));
+    const uint64_t kept = (bits >> 63) << 62 |
+                          (uint64_t)(exponent + 511) << 52 |
+                          (bits & (((uint64_t)1 << 52) - 1));
     return encode(0x80000000u, kept);
   }
   const float f = (float)x;
@@ -61,7 +62,9 @@ cx cx_lit_u(unsigned long long x) {
   return encode_text(2, text);
 }
 
-cx cx_lit_b(bool x) { return (cx){ 0x63000000u, x }; }
+cx cx_lit_b(bool x) {
+  return (cx){ 0x63000000u, x };
+}
 
 static cxi_item number(cx_dtype type, uint64_t bits) {
   return (cxi_item){ .kind = CXI_ITEM_NUMBER,
@@ -79,43 +82,52 @@ static cxi_item number_of_double(double x) {
 static cxi_item number_of_text(cx a) {
   const char *text = cxi_name_text(a.generation);
   switch (a.index >> 24 & 0xf) {
-    case 0: return number_of_double(strtod(text, NULL));
-    case 1: return number(CX_I64, (uint64_t)strtoll(text, NULL, 10));
-    case 2: return number(CX_U64, strtoull(text, NULL, 10));
-    default: return number(CX_BOOL, a.generation & 1);
+  case 0:
+    return number_of_double(strtod(text, NULL));
+  case 1:
+    return number(CX_I64, (uint64_t)strtoll(text, NULL, 10));
+  case 2:
+    return number(CX_U64, strtoull(text, NULL, 10));
+  default:
+    return number(CX_BOOL, a.generation & 1);
   }
 }
 
 cxi_item cxi_number_item(cx a) {
   uint64_t bits = (uint64_t)a.index << 32 | a.generation;
   switch (a.index >> 28) {
-    case 4: return number(CX_U64, bits & LOW_60);
-    case 5: /* bit 59 is the sign */
-      bits &= LOW_60;
-      return number(CX_I64, bits >> 59 ? bits | ~LOW_60 : bits);
-    case 6: return number_of_text(a);
-    case 7: {
-      float f;
-      memcpy(&f, &a.generation, sizeof f);
-      return number_of_double((double)f);
-    }
-    default: {
-      const uint64_t exponent = (bits >> 52 & 0x3ff) - 511 + 1023;
-      return number(CX_F64, (bits >> 62 & 1) << 63 | exponent << 52
-                                | (bits & (((uint64_t)1 << 52) - 1)));
-    }
+  case 4:
+    return number(CX_U64, bits & LOW_60);
+  case 5: /* bit 59 is the sign */
+    bits &= LOW_60;
+    return number(CX_I64, bits >> 59 ? bits | ~LOW_60 : bits);
+  case 6:
+    return number_of_text(a);
+  case 7: {
+    float f;
+    memcpy(&f, &a.generation, sizeof f);
+    return number_of_double((double)f);
+  }
+  default: {
+    const uint64_t exponent = (bits >> 52 & 0x3ff) - 511 + 1023;
+    return number(CX_F64, (bits >> 62 & 1) << 63 | exponent << 52 |
+                              (bits & (((uint64_t)1 << 52) - 1)));
+  }
   }
 }
 
 cx cxi_number_weak(cx_dtype type, uint64_t bits) {
   double x;
   switch (type) {
-    case CX_BOOL: return cx_lit_b(bits & 1);
-    case CX_I64: return cx_lit_i((int64_t)bits);
-    case CX_U64: return cx_lit_u(bits);
-    default:
-      x = cxi_element_get(type, &bits);
-      return cx_lit_f(x);
+  case CX_BOOL:
+    return cx_lit_b(bits & 1);
+  case CX_I64:
+    return cx_lit_i((int64_t)bits);
+  case CX_U64:
+    return cx_lit_u(bits);
+  default:
+    x = cxi_element_get(type, &bits);
+    return cx_lit_f(x);
   }
 }
 

@@ -17,7 +17,7 @@ static size_t n_bytes, most_entries = 8192, most_bytes = (size_t)1 << 30;
 
 void (*cxi_compiled_free)(struct cxi_compiled *);
 
-/* -- entries ---------------------------------------------------------------------------- */
+/* -- entries -------------------------------------------------------------- */
 
 cxi_entry *cxi_entry_retain(cxi_entry *entry) {
   __atomic_add_fetch(&entry->refs, 1, __ATOMIC_RELAXED);
@@ -48,9 +48,14 @@ cxi_entry *cxi_entry_make(cxi_request *request, const cxi_program *program,
     request->poison = cxi_report_memory();
     return NULL;
   }
-  *entry = (cxi_entry){ .refs = 1, .code = request->code, .program = program,
-                        .out = out, .n_lead = n_lead, .n_extras = n_extras,
-                        .extras = copy, .bytes = sizeof *entry + program->bytes };
+  *entry = (cxi_entry){ .refs = 1,
+                        .code = request->code,
+                        .program = program,
+                        .out = out,
+                        .n_lead = n_lead,
+                        .n_extras = n_extras,
+                        .extras = copy,
+                        .bytes = sizeof *entry + program->bytes };
   for (uint32_t i = 0; i < n_extras; i++) {
     copy[i] = cxi_item_retain(extras[i]);
     if (copy[i].kind == CXI_ITEM_ARRAY)
@@ -60,27 +65,33 @@ cxi_entry *cxi_entry_make(cxi_request *request, const cxi_program *program,
   return entry;
 }
 
-/* -- the table, under the lock ------------------------------------------------------------ */
+/* -- the table, under the lock -------------------------------------------- */
 
 static void unlink_age(cxi_entry *e) {
-  if (e->newer) e->newer->older = e->older;
-  else newest = e->older;
-  if (e->older) e->older->newer = e->newer;
-  else oldest = e->newer;
+  if (e->newer)
+    e->newer->older = e->older;
+  else
+    newest = e->older;
+  if (e->older)
+    e->older->newer = e->newer;
+  else
+    oldest = e->newer;
   e->newer = e->older = NULL;
 }
 
 static void link_newest(cxi_entry *e) {
   e->older = newest;
-  if (newest) newest->newer = e;
-  else oldest = e;
+  if (newest)
+    newest->newer = e;
+  else
+    oldest = e;
   newest = e;
 }
 
 static cxi_entry *find(cxi_hash hash, const void *key, uint32_t n) {
   cxi_entry *e = buckets[hash.lo % BUCKETS];
-  while (e && !(cxi_hash_equal(e->hash, hash) && e->n_key == n
-                && !memcmp(e->key, key, n)))
+  while (e && !(cxi_hash_equal(e->hash, hash) && e->n_key == n &&
+                !memcmp(e->key, key, n)))
     e = e->next;
   return e;
 }
@@ -161,7 +172,7 @@ cxi_resolve_stats cxi_resolves_now(void) {
   return now;
 }
 
-/* -- requests --------------------------------------------------------------------------------- */
+/* -- requests ------------------------------------------------------------- */
 
 cxi_entry *cxi_request_fail(cxi_request *request, cx_code code,
                             const char *format, ...) {
@@ -204,8 +215,8 @@ static cxi_entry *fail_cycle(cxi_request *request, const pending *from) {
                           names[--count]);
   return cxi_request_fail(request, CX_ETRACE,
                           "%s calls itself with the same types, without end:"
-                          " %s%s", request->code->name, text,
-                          request->code->name);
+                          " %s%s",
+                          request->code->name, text, request->code->name);
 }
 
 /* The key in words of 32 bits. */
@@ -240,8 +251,8 @@ static cxi_entry *make_checked(cxi_request *q) {
   if (!first || q->code->kind != CXI_CODE_DEF || !cxi_context_now()->checks)
     return first;
   cxi_entry *second = make(q);
-  const bool same = second && second->program == first->program
-                    && second->out == first->out;
+  const bool same =
+      second && second->program == first->program && second->out == first->out;
   cxi_entry_release(second);
   if (same) return first;
   cxi_entry_release(first);
@@ -249,7 +260,8 @@ static cxi_entry *make_checked(cxi_request *q) {
   return cxi_request_fail(q, CX_ETRACE,
                           "%s: traced twice, it recorded two programs: it"
                           " depends on more than its arguments' types and its"
-                          " settings", q->code->name);
+                          " settings",
+                          q->code->name);
 }
 
 static cxi_entry *resolve_new(cxi_request *q, const uint32_t *key,

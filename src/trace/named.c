@@ -20,4 +20,6 @@ cx_scope cx_named_push_(const char *format, ...) {
   return (cx_scope){ cxi_scope_use(cxi_name_of(path)) };
 }
 
-void cx_named_pop_(cx_scope *name) { cxi_scope_use(name->id); }
+void cx_named_pop_(cx_scope *name) {
+  cxi_scope_use(name->id);
+}

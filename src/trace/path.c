@@ -7,7 +7,7 @@
 
 #include "base/arena.h"
 
-/* -- the nearest name ------------------------------------------------------------------ */
+/* -- the nearest name ----------------------------------------------------- */
 
 enum { LONGEST = 96 }; /* letters of a name that are compared */
 
@@ -26,8 +26,8 @@ static int distance(const char *s, const char *t) {
     row[0] = (int)i;
     for (size_t j = 1; j <= m; j++) {
       const int above = row[j];
-      row[j] = least(row[j] + 1, row[j - 1] + 1,
-                     diagonal + (s[i - 1] != t[j - 1]));
+      row[j] =
+          least(row[j] + 1, row[j - 1] + 1, diagonal + (s[i - 1] != t[j - 1]));
       diagonal = above;
     }
   }
@@ -72,7 +72,7 @@ cxi_nearest_text cxi_path_nearest(cxi_item tree, const char *path) {
   return out;
 }
 
-/* -- paths --------------------------------------------------------------------------------- */
+/* -- paths ---------------------------------------------------------------- */
 
 /* The item of a tuple called `name`, a number; -1: none. */
 static int64_t tuple_item(const cxi_tree *t, const char *name, size_t length) {
@@ -87,9 +87,8 @@ bool cxi_path_find(cxi_item tree, const char *path, cxi_item *out) {
     const size_t length = strcspn(path, ".");
     if (tree.kind != CXI_ITEM_TREE) return false;
     const cxi_tree *t = tree.as.tree;
-    const int64_t i = t->is_dict
-                          ? cxi_tree_find(t, cxi_name_of_n(path, length))
-                          : tuple_item(t, path, length);
+    const int64_t i = t->is_dict ? cxi_tree_find(t, cxi_name_of_n(path, length))
+                                 : tuple_item(t, path, length);
     if (i < 0) return false;
     tree = t->items[i];
     path += length;

@@ -7,24 +7,34 @@
 #include "base/alloc.h"
 #include "trace/path.h"
 
-/* -- the leaf types ---------------------------------------------------------------- */
+/* -- the leaf types ------------------------------------------------------- */
 
-#define LEAF(T) const cx_rec cx_rec_##T = { #T, sizeof(T), 0, NULL };
-LEAF(cx) LEAF(cx_fn) LEAF(cx_str) LEAF(cx_dtype) LEAF(cx_dims)
-LEAF(int) LEAF(unsigned) LEAF(int32_t) LEAF(uint32_t) LEAF(int64_t)
-LEAF(uint64_t) LEAF(size_t) LEAF(float) LEAF(double) LEAF(_Bool)
-LEAF(bool)
-#undef LEAF
+const cx_rec cx_rec_cx = { "cx", sizeof(cx), 0, NULL };
+const cx_rec cx_rec_cx_fn = { "cx_fn", sizeof(cx_fn), 0, NULL };
+const cx_rec cx_rec_cx_str = { "cx_str", sizeof(cx_str), 0, NULL };
+const cx_rec cx_rec_cx_dtype = { "cx_dtype", sizeof(cx_dtype), 0, NULL };
+const cx_rec cx_rec_cx_dims = { "cx_dims", sizeof(cx_dims), 0, NULL };
+const cx_rec cx_rec_int = { "int", sizeof(int), 0, NULL };
+const cx_rec cx_rec_unsigned = { "unsigned", sizeof(unsigned), 0, NULL };
+const cx_rec cx_rec_int32_t = { "int32_t", sizeof(int32_t), 0, NULL };
+const cx_rec cx_rec_uint32_t = { "uint32_t", sizeof(uint32_t), 0, NULL };
+const cx_rec cx_rec_int64_t = { "int64_t", sizeof(int64_t), 0, NULL };
+const cx_rec cx_rec_uint64_t = { "uint64_t", sizeof(uint64_t), 0, NULL };
+const cx_rec cx_rec_size_t = { "size_t", sizeof(size_t), 0, NULL };
+const cx_rec cx_rec_float = { "float", sizeof(float), 0, NULL };
+const cx_rec cx_rec_double = { "double", sizeof(double), 0, NULL };
+const cx_rec cx_rec__Bool = { "_Bool", sizeof(_Bool), 0, NULL };
+const cx_rec cx_rec_bool = { "bool", sizeof(bool), 0, NULL };
 
-/* -- walking the fields ------------------------------------------------------------- */
+/* -- walking the fields --------------------------------------------------- */
 
 typedef struct cursor cursor;
 /* Called for each leaf field; `offset` from the start of the struct. */
 typedef void visit(cursor *, const cx_rec *leaf, size_t offset);
 struct cursor {
   visit *visit;
-  const char *from;           /* the struct that is read */
-  char *to;                   /* the one that is written */
+  const char *from; /* the struct that is read */
+  char *to;         /* the one that is written */
   cxi_bytes *key;
   cxi_captures *captures;
   const cxi_item *items;
@@ -45,7 +55,7 @@ static void walk(cursor *c, const cx_rec *rec, size_t offset) {
   }
 }
 
-/* -- freezing -------------------------------------------------------------------------- */
+/* -- freezing ------------------------------------------------------------- */
 
 void cxi_captures_add(cxi_captures *c, const cxi_item *items, uint32_t n) {
   if (!cxi_grow(&c->items, &c->cap, (size_t)c->n + n, sizeof *items)) {
@@ -100,8 +110,7 @@ static void freeze(cursor *c, const cx_rec *leaf, size_t offset) {
   if (leaf == &cx_rec_cx) {
     freeze_handle(c, *(const cx *)(const void *)from, (cx *)(void *)to);
   } else if (leaf == &cx_rec_cx_fn) {
-    freeze_function(c, *(const cx_fn *)(const void *)from,
-                    (cx_fn *)(void *)to);
+    freeze_function(c, *(const cx_fn *)(const void *)from, (cx_fn *)(void *)to);
   } else if (leaf == &cx_rec_cx_str) {
     const char *text = *(const cx_str *)(const void *)from;
     cxi_bytes_add_u32(c->key, text != NULL);
@@ -121,19 +130,22 @@ static void freeze(cursor *c, const cx_rec *leaf, size_t offset) {
 
 void cxi_record_freeze(const cx_rec *rec, const void *env, void *out_template,
                        cxi_bytes *key, cxi_captures *captures) {
-  cursor c = { .visit = freeze, .from = env, .to = out_template, .key = key,
+  cursor c = { .visit = freeze,
+               .from = env,
+               .to = out_template,
+               .key = key,
                .captures = captures };
   walk(&c, rec, 0);
 }
 
-/* -- thawing ---------------------------------------------------------------------------- */
+/* -- thawing -------------------------------------------------------------- */
 
 static void thaw(cursor *c, const cx_rec *leaf, size_t offset) {
   char *to = c->to + offset;
   if (leaf == &cx_rec_cx) {
     cx *a = (cx *)(void *)to;
-    if (a->index != captured_mark.index
-        || a->generation != captured_mark.generation || !c->n_items)
+    if (a->index != captured_mark.index ||
+        a->generation != captured_mark.generation || !c->n_items)
       return;
     *a = cxi_handle(cxi_item_retain(*c->items++));
     c->n_items--;
@@ -152,13 +164,14 @@ static void thaw(cursor *c, const cx_rec *leaf, size_t offset) {
 
 bool cxi_record_thaw(const cx_rec *rec, void *out, const cxi_item *captures,
                      uint32_t n_captures) {
-  cursor c = { .visit = thaw, .to = out, .items = captures,
-               .n_items = n_captures };
+  cursor c = {
+    .visit = thaw, .to = out, .items = captures, .n_items = n_captures
+  };
   walk(&c, rec, 0);
   return !c.failed;
 }
 
-/* -- cx_pack: a struct as a tree ----------------------------------------------------- */
+/* -- cx_pack: a struct as a tree ------------------------------------------ */
 
 static cxi_item pack(const cx_rec *rec, const char *from, cx *out_poison);
 
@@ -202,8 +215,8 @@ static cxi_item pack(const cx_rec *rec, const char *from, cx *out_poison) {
   cxi_name twice = 0;
   for (int i = 0; i < rec->n_fields; i++) {
     t->names[i] = cxi_name_of(rec->fields[i].name);
-    t->items[i] = pack_field(&rec->fields[i], from + rec->fields[i].offset,
-                             out_poison);
+    t->items[i] =
+        pack_field(&rec->fields[i], from + rec->fields[i].offset, out_poison);
   }
   if (cxi_tree_finish(t, &twice) == CXI_TREE_MEMORY)
     *out_poison = cxi_report_memory();
@@ -215,12 +228,14 @@ cx cx_pack_(const cx_rec *rec, const void *value, const char *at) {
   cx poison = { 0, 0 };
   const cxi_item item = pack(rec, value, &poison);
   cx result = poison;
-  if (poison.generation) cxi_item_release(item);
-  else result = cxi_handle(item);
+  if (poison.generation)
+    cxi_item_release(item);
+  else
+    result = cxi_handle(item);
   return cxi_leave(before, result);
 }
 
-/* -- cx_as: a tree as a struct ---------------------------------------------------------- */
+/* -- cx_as: a tree as a struct -------------------------------------------- */
 
 /* The path to the field that is being filled, "enc.weight". */
 typedef struct place {
@@ -285,9 +300,9 @@ static void unpack_fields(place *p, const cx_rec *rec, const cxi_tree *t,
     const int64_t k = cxi_tree_find(t, cxi_name_of(f->name));
     const uint32_t n = (uint32_t)(f->size / f->type->size);
     if (k < 0)
-      p->poison = cxi_reportf(CX_ETREE, "as(%s): the tree has no \"%s\"%s",
-                              p->root->name, p->path,
-                              cxi_nearest(t, f->name).text);
+      p->poison =
+          cxi_reportf(CX_ETREE, "as(%s): the tree has no \"%s\"%s",
+                      p->root->name, p->path, cxi_nearest(t, f->name).text);
     else if (n > 1)
       unpack_tuple(p, f, n, t->items[k], to + f->offset);
     else
@@ -306,8 +321,10 @@ static void unpack(place *p, const cx_rec *rec, cxi_item item, char *to) {
     return;
   }
   if (item.kind != CXI_ITEM_TREE || !item.as.tree->is_dict) {
-    p->poison = cxi_reportf(CX_ETREE, "as(%s): \"%s\" is no dict with the"
-                            " fields of %s", p->root->name, p->path, rec->name);
+    p->poison = cxi_reportf(CX_ETREE,
+                            "as(%s): \"%s\" is no dict with the"
+                            " fields of %s",
+                            p->root->name, p->path, rec->name);
     return;
   }
   if (check_names(p, rec, item.as.tree))
@@ -323,10 +340,13 @@ const void *cx_as_(const cx_rec *rec, cx tree, void *out, const char *at) {
   const cxi_name before = cxi_enter(at);
   const cxi_item item = cxi_item_of(tree);
   place p = { .root = rec };
-  if (item.kind == CXI_ITEM_POISON) p.poison = item.as.handle;
-  else unpack(&p, rec, item, out);
+  if (item.kind == CXI_ITEM_POISON)
+    p.poison = item.as.handle;
+  else
+    unpack(&p, rec, item, out);
   if (p.poison.generation) {
-    cursor c = { .visit = poison_all, .from = (const char *)&p.poison,
+    cursor c = { .visit = poison_all,
+                 .from = (const char *)&p.poison,
                  .to = out };
     walk(&c, rec, 0);
   }

@@ -13,9 +13,9 @@
 /* Items captured from an environment, in the order of its fields. */
 typedef struct cxi_captures {
   uint32_t n, cap;
-  cxi_item *items;            /* borrowed */
-  cx poison;                  /* a field that is poison; else {0} */
-  bool failed;                /* no memory, or a function that has ended */
+  cxi_item *items; /* borrowed */
+  cx poison;       /* a field that is poison; else {0} */
+  bool failed;     /* no memory, or a function that has ended */
 } cxi_captures;
 void cxi_captures_add(cxi_captures *c, const cxi_item *items, uint32_t n);
 

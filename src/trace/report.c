@@ -71,9 +71,11 @@ cx cxi_report_memory(void) {
   return cxi_report(CX_EMEMORY, "out of memory");
 }
 
-/* -- public ---------------------------------------------------------------------- */
+/* -- public --------------------------------------------------------------- */
 
-bool cx_ok(void) { return kept_now()->code == CX_OK; }
+bool cx_ok(void) {
+  return kept_now()->code == CX_OK;
+}
 
 cx_code cx_error(const char **out_message) {
   cxi_kept_error *kept = kept_now();
@@ -87,9 +89,9 @@ cx_code cx_error(const char **out_message) {
 
 const char *cx_code_name(cx_code code) {
   static const char *const names[] = {
-    "CX_OK",       "CX_ESHAPE",    "CX_EDTYPE", "CX_ETREE",   "CX_EINDEX",
-    "CX_ENORULE",  "CX_ETRACE",    "CX_ELIFETIME", "CX_ENAN", "CX_EMEMORY",
-    "CX_EDEVICE",  "CX_EIO",       "CX_EUSER",
+    "CX_OK",      "CX_ESHAPE", "CX_EDTYPE",    "CX_ETREE", "CX_EINDEX",
+    "CX_ENORULE", "CX_ETRACE", "CX_ELIFETIME", "CX_ENAN",  "CX_EMEMORY",
+    "CX_EDEVICE", "CX_EIO",    "CX_EUSER",
   };
   const bool known = code >= 0 && (size_t)code < sizeof names / sizeof *names;
   return known ? names[code] : "?";

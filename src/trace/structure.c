@@ -14,7 +14,7 @@ enum { CHUNK = 256, CHUNKS = 1 << 14 };
 typedef struct known {
   cxi_structure structure;
   cxi_hash hash;
-  uint32_t next;              /* in its bucket; 0: none */
+  uint32_t next; /* in its bucket; 0: none */
 } known;
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -29,7 +29,7 @@ const cxi_structure *cxi_structure_of(cxi_sig tree) {
   return &known_at(tree >> 1)->structure;
 }
 
-/* -- interning -------------------------------------------------------------------- */
+/* -- interning ------------------------------------------------------------ */
 
 static cxi_hash hash_of(const cxi_structure *s, cxi_bytes *bytes) {
   cxi_bytes_add_u32(bytes, (uint32_t)s->is_dict | (uint32_t)s->is_none << 1);
@@ -44,9 +44,8 @@ static bool equal(const cxi_structure *a, const cxi_structure *b) {
   if (a->n != b->n || a->is_dict != b->is_dict || a->is_none != b->is_none)
     return false;
   if (!a->n) return true;
-  return !memcmp(a->items, b->items, a->n * sizeof *a->items)
-         && (!a->is_dict
-             || !memcmp(a->names, b->names, a->n * sizeof *a->names));
+  return !memcmp(a->items, b->items, a->n * sizeof *a->items) &&
+         (!a->is_dict || !memcmp(a->names, b->names, a->n * sizeof *a->names));
 }
 
 static bool more_buckets(void) {
@@ -137,7 +136,7 @@ cxi_sig cxi_sig_none(void) {
   return intern((cxi_structure){ .is_none = true });
 }
 
-/* -- of items ------------------------------------------------------------------------ */
+/* -- of items ------------------------------------------------------------- */
 
 /* The type under which a C number enters a tree or a call. */
 static cxi_type number_type(cxi_item a) {
@@ -178,7 +177,7 @@ cxi_sig cxi_sig_of(cxi_item a) {
   return a.kind == CXI_ITEM_TREE ? tree_sig(a.as.tree) : 0;
 }
 
-/* -- leaves ---------------------------------------------------------------------------- */
+/* -- leaves --------------------------------------------------------------- */
 
 uint32_t cxi_sig_leaves(cxi_sig sig) {
   return cxi_sig_is_leaf(sig) ? 1 : cxi_structure_of(sig)->n_leaves;
@@ -194,7 +193,9 @@ static cxi_type *types_of(cxi_sig sig, cxi_type *out) {
   return out;
 }
 
-void cxi_sig_types(cxi_sig sig, cxi_type *out) { types_of(sig, out); }
+void cxi_sig_types(cxi_sig sig, cxi_type *out) {
+  types_of(sig, out);
+}
 
 static cxi_sig with_types(cxi_sig sig, const cxi_type **types) {
   if (cxi_sig_is_leaf(sig)) {
@@ -205,8 +206,7 @@ static cxi_sig with_types(cxi_sig sig, const cxi_type **types) {
   if (s->is_none) return sig;
   cxi_sig few[16], *items = few;
   if (s->n > 16 && !(items = cxi_alloc(s->n * sizeof *items))) return 0;
-  for (uint32_t i = 0; i < s->n; i++)
-    items[i] = with_types(s->items[i], types);
+  for (uint32_t i = 0; i < s->n; i++) items[i] = with_types(s->items[i], types);
   const cxi_sig made = s->is_dict ? cxi_sig_dict(s->n, s->names, items)
                                   : cxi_sig_tuple(s->n, items);
   if (items != few) cxi_free(items);
@@ -217,7 +217,7 @@ cxi_sig cxi_sig_with_types(cxi_sig sig, const cxi_type *types) {
   return with_types(sig, &types);
 }
 
-/* -- text -------------------------------------------------------------------------------- */
+/* -- text ----------------------------------------------------------------- */
 
 /* A writer that counts what does not fit, as snprintf does. */
 typedef struct text {

@@ -8,13 +8,13 @@
 #include "trace/record.h"
 #include "trace/tracer.h"
 
-/* -- inputs --------------------------------------------------------------------------- */
+/* -- inputs --------------------------------------------------------------- */
 
 /* The trace's inputs for trees of these structures, as items. */
 typedef struct inputs {
-  uint32_t n;                 /* leaves */
-  cx *handles;                /* scratch */
-  cxi_item *items;            /* own references; one per structure */
+  uint32_t n;      /* leaves */
+  cx *handles;     /* scratch */
+  cxi_item *items; /* own references; one per structure */
 } inputs;
 
 static uint32_t count_leaves(uint32_t n, const cxi_sig *sigs) {
@@ -48,13 +48,12 @@ static bool make_inputs(cxi_trace *t, uint32_t n, const cxi_sig *sigs,
   return true;
 }
 
-/* -- running the function ----------------------------------------------------------------- */
+/* -- running the function ------------------------------------------------- */
 
 static cx call_op(cx_op op, uint32_t n, const cx *args) {
   return cxi_op_arity(op) == 1 && n == 1 ? cx_unary_(op, args[0], NULL)
                                          : cx_fold_(op, (int)n, args, NULL);
 }
-
 
 /* Arguments become handles of the trace, which takes the items. */
 static bool make_handles(inputs *in, uint32_t n, cx *out) {
@@ -68,8 +67,7 @@ static bool make_handles(inputs *in, uint32_t n, cx *out) {
 }
 
 static void release_items(inputs *in, uint32_t n) {
-  for (uint32_t i = 0; in->items && i < n; i++)
-    cxi_item_release(in->items[i]);
+  for (uint32_t i = 0; in->items && i < n; i++) cxi_item_release(in->items[i]);
 }
 
 static cx call_def(const cxi_request *q, inputs *captured, const cx *args) {
@@ -85,13 +83,13 @@ static cx call_def(const cxi_request *q, inputs *captured, const cx *args) {
   return result;
 }
 
-/* -- results --------------------------------------------------------------------------------- */
+/* -- results -------------------------------------------------------------- */
 
 typedef struct results {
   cxi_sig sig;
   uint32_t n;
-  cx *handles;                /* scratch */
-  bool *weak;                 /* NULL: none is */
+  cx *handles; /* scratch */
+  bool *weak;  /* NULL: none is */
 } results;
 
 static bool collect(cxi_trace *t, cx result, results *out) {
@@ -111,8 +109,8 @@ static bool collect(cxi_trace *t, cx result, results *out) {
   cxi_item_flatten(item, leaves);
   for (uint32_t i = 0; i < out->n; i++) {
     out->handles[i] = cxi_trace_adopt_item(t, leaves[i]);
-    if (leaves[i].kind != CXI_ITEM_NUMBER
-        || !(leaves[i].weak || leaves[i].was_weak))
+    if (leaves[i].kind != CXI_ITEM_NUMBER ||
+        !(leaves[i].weak || leaves[i].was_weak))
       continue;
     if (!out->weak) out->weak = cxi_scratch(out->n * sizeof *out->weak);
     if (out->weak) out->weak[i] = true;
@@ -120,7 +118,7 @@ static bool collect(cxi_trace *t, cx result, results *out) {
   return !t->failed;
 }
 
-/* -- the whole ---------------------------------------------------------------------------------- */
+/* -- the whole ------------------------------------------------------------ */
 
 static bool check_arity(cxi_request *q) {
   const cxi_code *code = q->code;
@@ -156,17 +154,15 @@ static const cxi_program *finish(cxi_trace *t, const inputs *captured,
                             r->handles, error);
 }
 
-static cxi_entry *make_entry(cxi_request *q, cxi_trace *t,
-                             const cxi_program *p, uint32_t n_lead,
-                             const results *r) {
+static cxi_entry *make_entry(cxi_request *q, cxi_trace *t, const cxi_program *p,
+                             uint32_t n_lead, const results *r) {
   cxi_item *extras = cxi_scratch(t->n_extras * sizeof *extras + 1);
   if (!extras) {
     cxi_program_release(p);
     return q->poison = cxi_report_memory(), NULL;
   }
   for (uint32_t i = 0; i < t->n_extras; i++) extras[i] = t->extras[i].item;
-  cxi_entry *entry =
-      cxi_entry_make(q, p, r->sig, n_lead, t->n_extras, extras);
+  cxi_entry *entry = cxi_entry_make(q, p, r->sig, n_lead, t->n_extras, extras);
   if (!entry || !r->weak) return entry;
   entry->weak_out = cxi_alloc(r->n * sizeof *r->weak);
   if (entry->weak_out) memcpy(entry->weak_out, r->weak, r->n * sizeof *r->weak);
@@ -174,12 +170,11 @@ static cxi_entry *make_entry(cxi_request *q, cxi_trace *t,
 }
 
 /* Records; false with the trace's builder abandoned. */
-static bool record(cxi_request *q, cxi_trace *t, inputs *captured,
-                   inputs *args, results *r) {
+static bool record(cxi_request *q, cxi_trace *t, inputs *captured, inputs *args,
+                   results *r) {
   cx *handles = cxi_scratch(q->n_args * sizeof *handles + 1);
-  bool good = handles
-              && make_inputs(t, q->n_captures, q->captures, captured)
-              && make_inputs(t, q->n_args, q->args, args);
+  bool good = handles && make_inputs(t, q->n_captures, q->captures, captured) &&
+              make_inputs(t, q->n_args, q->args, args);
   if (!good) q->poison = cxi_report_memory();
   good = good && make_handles(args, q->n_args, handles);
   if (good) {
@@ -188,8 +183,9 @@ static bool record(cxi_request *q, cxi_trace *t, inputs *captured,
                           : call_def(q, captured, handles);
     good = !t->failed && collect(t, result, r);
     if (!good)
-      q->poison = t->failed ? t->poison
-                  : cxi_is_poison(result) ? result : cxi_poison_last();
+      q->poison = t->failed               ? t->poison
+                  : cxi_is_poison(result) ? result
+                                          : cxi_poison_last();
   }
   release_items(captured, q->n_captures);
   release_items(args, q->n_args);
@@ -211,8 +207,8 @@ static cxi_entry *trace_code(cxi_request *q) {
   cxi_entry *entry = NULL;
   if (good) {
     const cxi_program *p = finish(&t, &captured, &args, &r, &error);
-    entry = p ? make_entry(q, &t, p, captured.n, &r)
-              : cxi_request_error(q, &error);
+    entry =
+        p ? make_entry(q, &t, p, captured.n, &r) : cxi_request_error(q, &error);
   } else {
     cxi_builder_abandon(&t.builder);
   }
@@ -220,7 +216,7 @@ static cxi_entry *trace_code(cxi_request *q) {
   return entry;
 }
 
-/* -- programs as functions ---------------------------------------------------------------------- */
+/* -- programs as functions ------------------------------------------------ */
 
 static cxi_entry *apply_program(cxi_request *q) {
   const cxi_code *code = q->code;

@@ -5,7 +5,9 @@
 
 #include "base/alloc.h"
 
-static cxi_trace *trace_of(cxi_emitter *e) { return (cxi_trace *)e; }
+static cxi_trace *trace_of(cxi_emitter *e) {
+  return (cxi_trace *)e;
+}
 
 void cxi_trace_fail(cxi_trace *t, cx poison) {
   if (!t || t->failed) return;
@@ -18,7 +20,7 @@ static cx fail_with(cxi_trace *t, cx poison) {
   return poison;
 }
 
-/* -- values from outside ---------------------------------------------------------- */
+/* -- values from outside -------------------------------------------------- */
 
 bool cxi_trace_find(const cxi_trace *t, cx a, cxi_item *out) {
   for (; t; t = t->outer) {
@@ -34,8 +36,8 @@ bool cxi_trace_find(const cxi_trace *t, cx a, cxi_item *out) {
 static bool same_extra(cxi_item a, cxi_item b) {
   if (a.kind != b.kind) return false;
   if (a.kind == CXI_ITEM_ARRAY) return a.as.array == b.as.array;
-  return a.as.handle.index == b.as.handle.index
-         && a.as.handle.generation == b.as.handle.generation;
+  return a.as.handle.index == b.as.handle.index &&
+         a.as.handle.generation == b.as.handle.generation;
 }
 
 static cx extra_input(cxi_trace *t, cxi_item item) {
@@ -68,21 +70,24 @@ static cx report_foreign(cxi_trace *t, cxi_item item) {
 
 cx cxi_trace_adopt_item(cxi_trace *t, cxi_item a) {
   switch (a.kind) {
-    case CXI_ITEM_NOTHING: return (cx){ 0, 0 };
-    case CXI_ITEM_POISON: return fail_with(t, a.as.handle);
-    case CXI_ITEM_NONE: return cx_none();
-    case CXI_ITEM_NUMBER:
-      a = cxi_number_strong(a);
-      return t->builder.emitter.literal(&t->builder.emitter,
-                                        cxi_type_dtype(a.type), false,
-                                        a.as.bits);
-    case CXI_ITEM_TRACER:
-      if (cxi_builder_owns(&t->builder, a.as.handle)) return a.as.handle;
-      return extra_input(t, a);
-    case CXI_ITEM_TREE:
-      return fail_with(t, cxi_report(CX_ETREE,
-                                     "an array is needed, this is a tree"));
-    default: return report_foreign(t, a);
+  case CXI_ITEM_NOTHING:
+    return (cx){ 0, 0 };
+  case CXI_ITEM_POISON:
+    return fail_with(t, a.as.handle);
+  case CXI_ITEM_NONE:
+    return cx_none();
+  case CXI_ITEM_NUMBER:
+    a = cxi_number_strong(a);
+    return t->builder.emitter.literal(&t->builder.emitter,
+                                      cxi_type_dtype(a.type), false, a.as.bits);
+  case CXI_ITEM_TRACER:
+    if (cxi_builder_owns(&t->builder, a.as.handle)) return a.as.handle;
+    return extra_input(t, a);
+  case CXI_ITEM_TREE:
+    return fail_with(
+        t, cxi_report(CX_ETREE, "an array is needed, this is a tree"));
+  default:
+    return report_foreign(t, a);
   }
 }
 
@@ -91,7 +96,7 @@ cx cxi_trace_adopt(cxi_trace *t, cx a) {
   return cxi_trace_adopt_item(t, cxi_item_of(a));
 }
 
-/* -- the emitter -------------------------------------------------------------------- */
+/* -- the emitter ---------------------------------------------------------- */
 
 static bool info(cxi_emitter *e, cx a, cxi_info *out) {
   cxi_trace *t = trace_of(e);
@@ -102,15 +107,18 @@ static bool info(cxi_emitter *e, cx a, cxi_info *out) {
   }
   const cxi_item item = cxi_item_of(a);
   switch (item.kind) {
-    case CXI_ITEM_NUMBER:
-      *out = (cxi_info){ item.type, true, item.weak, item.as.bits };
-      return true;
-    case CXI_ITEM_TRACER:
-      *out = (cxi_info){ .type = item.type };
-      return true;
-    case CXI_ITEM_NOTHING:
-    case CXI_ITEM_NONE: return false;
-    default: cxi_trace_adopt_item(t, item); return false;
+  case CXI_ITEM_NUMBER:
+    *out = (cxi_info){ item.type, true, item.weak, item.as.bits };
+    return true;
+  case CXI_ITEM_TRACER:
+    *out = (cxi_info){ .type = item.type };
+    return true;
+  case CXI_ITEM_NOTHING:
+  case CXI_ITEM_NONE:
+    return false;
+  default:
+    cxi_trace_adopt_item(t, item);
+    return false;
   }
 }
 
@@ -157,7 +165,7 @@ static bool emit(cxi_emitter *e, cxi_prim prim, const void *params,
   return ok;
 }
 
-/* -- life ------------------------------------------------------------------------------ */
+/* -- life ----------------------------------------------------------------- */
 
 bool cxi_trace_open(cxi_trace *t, cx_ctx *ctx, const char *name) {
   *t = (cxi_trace){ .emitter = { info, literal, emit, fail, NULL },

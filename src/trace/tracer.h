@@ -13,18 +13,18 @@
 /* An input beside the arguments: an array that the function made from C data,
  * or a value of an outer trace. */
 typedef struct cxi_extra {
-  cxi_item item;              /* owns an array */
+  cxi_item item; /* owns an array */
   cx input;
 } cxi_extra;
 
 struct cxi_trace {
-  cxi_emitter emitter;        /* first */
+  cxi_emitter emitter; /* first */
   cxi_builder builder;
   cx_ctx *ctx;
   cxi_trace *outer;
-  const char *name;           /* of the function */
-  uint32_t scope;             /* its serial */
-  bool failed;                /* an error was reported: poison */
+  const char *name; /* of the function */
+  uint32_t scope;   /* its serial */
+  bool failed;      /* an error was reported: poison */
   cx poison;
   uint32_t n_extras, cap_extras;
   cxi_extra *extras;

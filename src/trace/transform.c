@@ -7,11 +7,11 @@
 #include "trace/function.h"
 #include "trace/path.h"
 
-/* -- what they share ---------------------------------------------------------------------- */
+/* -- what they share ------------------------------------------------------ */
 
 /* A code over others being made, with its key and its captures. */
 typedef struct making {
-  cxi_code *code;             /* NULL: a transform of NULL, or no memory */
+  cxi_code *code; /* NULL: a transform of NULL, or no memory */
   cxi_bytes key;
   uint32_t n;
   cxi_item *captures;
@@ -63,7 +63,7 @@ static cx_fn plain(cxi_code_kind kind, const char *name, cx_fn f) {
   return start(&m, kind, name, 1, &f) ? finish(&m) : NULL;
 }
 
-/* -- grad ------------------------------------------------------------------------------------- */
+/* -- grad ----------------------------------------------------------------- */
 
 static cx_fn grad(cxi_code_kind kind, const char *name, cx_fn f,
                   cx_grad_opt opt, const char *at) {
@@ -91,14 +91,14 @@ cx_fn cx_value_and_grad_(cx_fn f, cx_grad_opt opt, const char *at) {
   return grad(CXI_CODE_VALUE_AND_GRAD, "value_and_grad", f, opt, at);
 }
 
-/* -- vmap ---------------------------------------------------------------------------------------- */
+/* -- vmap ----------------------------------------------------------------- */
 
 /* A tree of axes with every none replaced by a leaf: its structure and the
  * axes of its leaves. */
 typedef struct axes {
   cxi_arena *arena;
   uint32_t n, cap;
-  int *axis;                  /* grows by doubling in the arena */
+  int *axis; /* grows by doubling in the arena */
   bool failed;
 } axes;
 
@@ -123,10 +123,10 @@ static cxi_sig axes_of(axes *a, cxi_item item) {
     add_axis(a, CX_NONE);
     return leaf;
   }
-  if (item.kind == CXI_ITEM_NUMBER
-      && !cxi_dtype_is_float(cxi_type_dtype(item.type))) {
-    add_axis(a, (int)cxi_element_get_int(cxi_type_dtype(item.type),
-                                         &item.as.bits));
+  if (item.kind == CXI_ITEM_NUMBER &&
+      !cxi_dtype_is_float(cxi_type_dtype(item.type))) {
+    add_axis(
+        a, (int)cxi_element_get_int(cxi_type_dtype(item.type), &item.as.bits));
     return leaf;
   }
   if (item.kind != CXI_ITEM_TREE) {
@@ -153,8 +153,8 @@ static bool fill_axes(making *m, cx tree, const char *what, bool *has,
   axes a = { .arena = &m->code->arena };
   *sig = axes_of(&a, item);
   if (a.failed || !*sig) {
-    cxi_reportf(CX_ETREE,
-                "vmap: %s is no tree of integers and cx_none()", what);
+    cxi_reportf(CX_ETREE, "vmap: %s is no tree of integers and cx_none()",
+                what);
     return false;
   }
   *has = true;
@@ -179,20 +179,19 @@ cx_fn cx_vmap_(cx_fn f, cx_vmap_opt opt, const char *at) {
     cxi_bytes_add(&m.key, v->out, sizeof v->out);
     cxi_bytes_add_u64(&m.key, (uint64_t)opt.axis_size);
     cxi_bytes_add_u32(&m.key, v->axis_name);
-    cxi_bytes_add_u32(&m.key, (uint32_t)(opt.in_tree.index != 0)
-                                  | (uint32_t)(opt.out_tree.index != 0) << 1);
-    const bool good =
-        fill_axes(&m, opt.in_tree, "in_tree", &v->has_in_tree, &v->in_sig,
-                  &v->n_in_axes, &v->in_axes)
-        && fill_axes(&m, opt.out_tree, "out_tree", &v->has_out_tree,
-                     &v->out_sig, &v->n_out_axes, &v->out_axes);
+    cxi_bytes_add_u32(&m.key, (uint32_t)(opt.in_tree.index != 0) |
+                                  (uint32_t)(opt.out_tree.index != 0) << 1);
+    const bool good = fill_axes(&m, opt.in_tree, "in_tree", &v->has_in_tree,
+                                &v->in_sig, &v->n_in_axes, &v->in_axes) &&
+                      fill_axes(&m, opt.out_tree, "out_tree", &v->has_out_tree,
+                                &v->out_sig, &v->n_out_axes, &v->out_axes);
     made = good ? finish(&m) : give_up(&m);
   }
   cxi_site_use(before);
   return made;
 }
 
-/* -- jit ----------------------------------------------------------------------------------------- */
+/* -- jit ------------------------------------------------------------------ */
 
 cx_fn cx_jit_(cx_fn f, cx_jit_opt opt, const char *at) {
   const cxi_name before = cxi_enter(at);
@@ -214,16 +213,22 @@ cx_fn cx_jit_(cx_fn f, cx_jit_opt opt, const char *at) {
   return made;
 }
 
-/* -- checkpoint ------------------------------------------------------------------------------------ */
+/* -- checkpoint ----------------------------------------------------------- */
 
 static const char *policy_name(cx_policy policy) {
   switch (policy) {
-    case CX_SAVE_NOTHING: return "nothing";
-    case CX_SAVE_DOTS: return "dots";
-    case CX_SAVE_DOTS_NO_BATCH: return "dots_no_batch";
-    case CX_SAVE_NAMES: return "names";
-    case CX_SAVE_ALL_BUT_NAMES: return "all_but_names";
-    case CX_SAVE_EVERYTHING: return "everything";
+  case CX_SAVE_NOTHING:
+    return "nothing";
+  case CX_SAVE_DOTS:
+    return "dots";
+  case CX_SAVE_DOTS_NO_BATCH:
+    return "dots_no_batch";
+  case CX_SAVE_NAMES:
+    return "names";
+  case CX_SAVE_ALL_BUT_NAMES:
+    return "all_but_names";
+  case CX_SAVE_EVERYTHING:
+    return "everything";
   }
   return NULL;
 }
@@ -262,13 +267,23 @@ cx_fn cx_checkpoint_(cx_fn f, cx_checkpoint_opt opt, const char *at) {
   return made;
 }
 
-/* -- without options ----------------------------------------------------------------------------------- */
+/* -- without options ------------------------------------------------------ */
 
-cx_fn cx_jvp(cx_fn f) { return plain(CXI_CODE_JVP, "jvp", f); }
-cx_fn cx_vjp(cx_fn f) { return plain(CXI_CODE_VJP, "vjp", f); }
-cx_fn cx_jacfwd(cx_fn f) { return plain(CXI_CODE_JACFWD, "jacfwd", f); }
-cx_fn cx_jacrev(cx_fn f) { return plain(CXI_CODE_JACREV, "jacrev", f); }
-cx_fn cx_hessian(cx_fn f) { return cx_jacfwd(cx_jacrev(f)); }
+cx_fn cx_jvp(cx_fn f) {
+  return plain(CXI_CODE_JVP, "jvp", f);
+}
+cx_fn cx_vjp(cx_fn f) {
+  return plain(CXI_CODE_VJP, "vjp", f);
+}
+cx_fn cx_jacfwd(cx_fn f) {
+  return plain(CXI_CODE_JACFWD, "jacfwd", f);
+}
+cx_fn cx_jacrev(cx_fn f) {
+  return plain(CXI_CODE_JACREV, "jacrev", f);
+}
+cx_fn cx_hessian(cx_fn f) {
+  return cx_jacfwd(cx_jacrev(f));
+}
 
 cx_fn cx_custom_jvp(cx_fn f, cx_fn rule) {
   making m;

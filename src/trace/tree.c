@@ -10,7 +10,7 @@
 #include "trace/context.h"
 #include "trace/path.h"
 
-/* -- making ----------------------------------------------------------------------------- */
+/* -- making --------------------------------------------------------------- */
 
 /* The item of an entry: numbers under their default dtype. Poison is
  * returned, nothing is an error. */
@@ -67,8 +67,10 @@ cx cx_dict_(int n, const cx_entry *entries, const char *at) {
   for (int i = 0; i < n && !poison.generation; i++) {
     const char *name = entries[i].name;
     if (!name || !*name || strchr(name, '.'))
-      poison = cxi_reportf(CX_ETREE, "dict: \"%s\" is no key (not empty,"
-                           " without dots)", name ? name : "");
+      poison = cxi_reportf(CX_ETREE,
+                           "dict: \"%s\" is no key (not empty,"
+                           " without dots)",
+                           name ? name : "");
     else if (entry_item("dict", entries[i].value, &t->items[i], &poison))
       cxi_item_retain(t->items[i]);
     if (!poison.generation) t->names[i] = cxi_name_of(name);
@@ -78,9 +80,11 @@ cx cx_dict_(int n, const cx_entry *entries, const char *at) {
   return cxi_leave(before, poison);
 }
 
-/* -- taking apart ------------------------------------------------------------------------- */
+/* -- taking apart --------------------------------------------------------- */
 
-static cx retained(cxi_item item) { return cxi_handle(cxi_item_retain(item)); }
+static cx retained(cxi_item item) {
+  return cxi_handle(cxi_item_retain(item));
+}
 
 /* The tree behind a handle, or poison after reporting. */
 static const cxi_tree *tree_of(const char *what, cx a, cx *out_poison) {
@@ -99,10 +103,10 @@ cx cx_nth_(cx tree, int i, const char *at) {
   const cxi_tree *t = tree_of("nth", tree, &result);
   if (t) {
     const int64_t k = i < 0 ? (int64_t)i + t->n : i;
-    result = k >= 0 && k < t->n
-                 ? retained(t->items[k])
-                 : cxi_reportf(CX_EINDEX, "nth: item %d of a tree of %u", i,
-                               t->n);
+    result =
+        k >= 0 && k < t->n
+            ? retained(t->items[k])
+            : cxi_reportf(CX_EINDEX, "nth: item %d of a tree of %u", i, t->n);
   }
   return cxi_leave(before, result);
 }
@@ -172,7 +176,9 @@ int cx_len(cx tree) {
   return item.kind == CXI_ITEM_TREE ? (int)item.as.tree->n : 0;
 }
 
-int cx_leaf_count(cx tree) { return (int)cxi_item_leaves(cxi_item_peek(tree)); }
+int cx_leaf_count(cx tree) {
+  return (int)cxi_item_leaves(cxi_item_peek(tree));
+}
 
 /* Leaf i; kind NOTHING if there is none. */
 static cxi_item leaf_at(cxi_item item, uint32_t i) {
@@ -202,7 +208,7 @@ const char *cx_leaf_path(cx tree, int i) {
   return cxi_string(path);
 }
 
-/* -- another tree ------------------------------------------------------------------------------ */
+/* -- another tree --------------------------------------------------------- */
 
 /* `like` with the leaves in order, whatever their types. */
 static cxi_item rebuild(cxi_item like, const cxi_item **leaves, bool *failed) {
@@ -251,7 +257,7 @@ cx cx_unflatten(cx like, int n, const cx *leaves) {
   return poison;
 }
 
-/* -- cx_put -------------------------------------------------------------------------------------- */
+/* -- cx_put --------------------------------------------------------------- */
 
 /* A dict with one more or one other entry: the node is copied, its items are
  * shared. Takes `value`. NULL without memory. */
@@ -283,7 +289,7 @@ static cxi_tree *dict_with(const cxi_tree *from, int64_t place, cxi_name name,
 }
 
 typedef struct put {
-  cxi_item value;             /* taken */
+  cxi_item value; /* taken */
   cx poison;
   const char *path;
 } put;
@@ -303,8 +309,10 @@ static cxi_item put_part(put *p, const cxi_tree *t, const char *path) {
         (cxi_item){ .kind = CXI_ITEM_TREE, .as.tree = (cxi_tree *)t }, part,
         &found);
     if (!has) {
-      p->poison = cxi_reportf(CX_ETREE, "put: \"%s\": a tuple of %u has no"
-                              " item \"%s\"", p->path, t->n, part);
+      p->poison = cxi_reportf(CX_ETREE,
+                              "put: \"%s\": a tuple of %u has no"
+                              " item \"%s\"",
+                              p->path, t->n, part);
       return child;
     }
     place = (int64_t)strtol(part, NULL, 10);
@@ -333,8 +341,8 @@ static cxi_item put_at(put *p, cxi_item tree, const char *path) {
   }
   if (tree.kind == CXI_ITEM_NONE) return put_part(p, NULL, path);
   if (tree.kind == CXI_ITEM_TREE) return put_part(p, tree.as.tree, path);
-  p->poison = cxi_reportf(CX_ETREE, "put: \"%s\" leads through an array",
-                          p->path);
+  p->poison =
+      cxi_reportf(CX_ETREE, "put: \"%s\" leads through an array", p->path);
   return tree;
 }
 
@@ -345,11 +353,10 @@ static cx put_path(cx tree, cx value, const char *path) {
   if (!entry_item("put", value, &p.value, &p.poison)) return p.poison;
   uint32_t parts = 1;
   for (const char *c = path; *c; c++) parts += *c == '.';
-  if (!*path || *path == '.' || strstr(path, "..")
-      || path[strlen(path) - 1] == '.')
+  if (!*path || *path == '.' || strstr(path, "..") ||
+      path[strlen(path) - 1] == '.')
     return cxi_reportf(CX_ETREE, "put: \"%s\" is no path", path);
-  if (parts > CXI_TREE_DEPTH_MOST)
-    return report_fault("put", CXI_TREE_DEEP, 0);
+  if (parts > CXI_TREE_DEPTH_MOST) return report_fault("put", CXI_TREE_DEEP, 0);
   cxi_item_retain(p.value);
   const cxi_item made = put_at(&p, item, path);
   cxi_item_release(p.value);

@@ -76,8 +76,8 @@ static bool check_node(map *m, const cxi_item *at, int first) {
     char a[120], b[120];
     describe(a, sizeof a, at[first]);
     describe(b, sizeof b, at[i]);
-    m->poison = cxi_reportf(CX_ETREE, "%s: the trees differ: %s and %s",
-                            m->name, a, b);
+    m->poison =
+        cxi_reportf(CX_ETREE, "%s: the trees differ: %s and %s", m->name, a, b);
     return false;
   }
   return true;
@@ -117,7 +117,11 @@ cx cxi_tree_map(const char *name, bool strict, int n, const cx *operands,
   bool any = false;
   if (n > 8 && !(items = cxi_alloc((size_t)n * sizeof *items)))
     return cxi_report_memory();
-  map m = { .name = name, .strict = strict, .n = n, .op = op, .user = user,
+  map m = { .name = name,
+            .strict = strict,
+            .n = n,
+            .op = op,
+            .user = user,
             .roots = items };
   for (int i = 0; i < n; i++) {
     items[i] = cxi_item_of(operands[i]);

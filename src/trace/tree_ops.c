@@ -10,13 +10,13 @@
 
 static bool any_tree(int n, const cx *operands) {
   for (int i = 0; i < n; i++)
-    if (!cxi_is_number(operands[i])
-        && cxi_item_peek(operands[i]).kind == CXI_ITEM_TREE)
+    if (!cxi_is_number(operands[i]) &&
+        cxi_item_peek(operands[i]).kind == CXI_ITEM_TREE)
       return true;
   return false;
 }
 
-/* -- elementwise -------------------------------------------------------------------------- */
+/* -- elementwise ---------------------------------------------------------- */
 
 static cx unary_leaf(const cx *leaves, void *op) {
   return cxi_op_unary(*(const cx_op *)op, leaves[0]);
@@ -24,10 +24,9 @@ static cx unary_leaf(const cx *leaves, void *op) {
 
 cx cx_unary_(cx_op op, cx a, const char *at) {
   const cxi_name before = cxi_enter(at);
-  const cx result = any_tree(1, &a)
-                        ? cxi_tree_map(cxi_op_name(op), false, 1, &a,
-                                       unary_leaf, &op)
-                        : cxi_op_unary(op, a);
+  const cx result = any_tree(1, &a) ? cxi_tree_map(cxi_op_name(op), false, 1,
+                                                   &a, unary_leaf, &op)
+                                    : cxi_op_unary(op, a);
   return cxi_leave(before, result);
 }
 
@@ -44,10 +43,10 @@ static cx fold_leaf(const cx *leaves, void *user) {
 cx cx_fold_(cx_op op, int n, const cx *operands, const char *at) {
   const cxi_name before = cxi_enter(at);
   fold f = { op, n };
-  const cx result = any_tree(n, operands)
-                        ? cxi_tree_map(cxi_op_name(op), false, n, operands,
-                                       fold_leaf, &f)
-                        : cxi_op_fold(op, n, operands);
+  const cx result =
+      any_tree(n, operands)
+          ? cxi_tree_map(cxi_op_name(op), false, n, operands, fold_leaf, &f)
+          : cxi_op_fold(op, n, operands);
   return cxi_leave(before, result);
 }
 
@@ -87,7 +86,7 @@ cx cx_cast_(cx tree, cx_dtype type, const char *at) {
                    cxi_tree_map("cast", false, 1, &tree, cast_leaf, &type));
 }
 
-/* -- of one tree ------------------------------------------------------------------------------ */
+/* -- of one tree ---------------------------------------------------------- */
 
 static cx full_like_leaf(const cx *leaves, void *value) {
   return cxi_op_full_like(leaves[0], *(const cx *)value);
@@ -106,8 +105,8 @@ static cx stop_leaf(const cx *leaves, void *unused) {
 
 cx cx_stop_gradient_(cx tree, const char *at) {
   const cxi_name before = cxi_enter(at);
-  return cxi_leave(before, cxi_tree_map("stop_gradient", false, 1, &tree,
-                                        stop_leaf, NULL));
+  return cxi_leave(
+      before, cxi_tree_map("stop_gradient", false, 1, &tree, stop_leaf, NULL));
 }
 
 static cx name_leaf(const cx *leaves, void *name) {
@@ -130,7 +129,7 @@ cx cx_tree_cast(cx tree, cx_dtype type) {
   return cxi_tree_map("tree_cast", false, 1, &tree, cast_floating_leaf, &type);
 }
 
-/* -- with functions ------------------------------------------------------------------------------- */
+/* -- with functions ------------------------------------------------------- */
 
 typedef struct apply {
   cx_fn f;
@@ -195,7 +194,6 @@ cx cx_global_norm(cx tree) {
     sum = sum.index ? cxi_op_fold(CX_OP_ADD, 2, two) : square;
   }
   if (cxi_is_poison(sum)) return sum;
-  if (!sum.index)
-    return cxi_report(CX_ETREE, "global_norm: no floating leaf");
+  if (!sum.index) return cxi_report(CX_ETREE, "global_norm: no floating leaf");
   return cxi_op_unary(CX_OP_SQRT, sum);
 }

@@ -54,10 +54,14 @@ const char *cx_show(cx a) {
   char *out = text[next++ % 8];
   const cxi_item item = cxi_item_peek(a);
   const cxi_sig sig = cxi_sig_of(item);
-  if (item.kind == CXI_ITEM_POISON) strcpy(out, "poison");
-  else if (item.kind == CXI_ITEM_NOTHING) strcpy(out, "nothing");
-  else if (sig) cxi_sig_print(out, sizeof text[0], sig);
-  else strcpy(out, "?");
+  if (item.kind == CXI_ITEM_POISON)
+    strcpy(out, "poison");
+  else if (item.kind == CXI_ITEM_NOTHING)
+    strcpy(out, "nothing");
+  else if (sig)
+    cxi_sig_print(out, sizeof text[0], sig);
+  else
+    strcpy(out, "?");
   return out;
 }
 

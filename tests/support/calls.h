@@ -43,7 +43,9 @@ static inline void assert_same_bits(cx a, cx b) {
   assert_string_equal(cx_show(a), cx_show(b));
   for (int i = 0; i < cx_leaf_count(a); i++) {
     cx x = cx_leaf(a, i), y = cx_leaf(b, i);
-    static const size_t sizes[] = { 0, 1, 1, 1, 2, 2, 4, 4, 8, 8, 2, 2, 4, 8, 8 };
+    static const size_t sizes[] = {
+      0, 1, 1, 1, 2, 2, 4, 4, 8, 8, 2, 2, 4, 8, 8
+    };
     const size_t bytes = (size_t)cx_size(x) * sizes[cx_type(x)];
     const void *p = cx_data(x), *q = cx_data(y);
     assert_non_null(p);

@@ -22,27 +22,35 @@ target_link_options(calx PRIVATE LINKER:--as-needed)
 set_target_properties(calx PROPERTIES
   VERSION ${PROJECT_VERSION} SOVERSION ${PROJECT_VERSION_MAJOR})
 
-# One object library of all kernels for an instruction set. Within them
-# CXI_ISA is its name, which src/base/isa.h appends to their symbols.
-function(add_kernels isa)
-  if(NOT kernels)
-    return()
-  endif()
-  add_library(calx_kernels_${isa} OBJECT ${kernels})
-  target_include_directories(calx_kernels_${isa} PRIVATE
-    ${PROJECT_SOURCE_DIR}/include ${PROJECT_SOURCE_DIR}/src)
-  target_compile_definitions(calx_kernels_${isa} PRIVATE CXI_ISA=${isa})
-  target_compile_options(calx_kernels_${isa} PRIVATE
-    $<$<CONFIG:Release>:-O3> -fno-math-errno -fno-trapping-math ${ARGN})
-  target_sources(calx PRIVATE $<TARGET_OBJECTS:calx_kernels_${isa}>)
-endfunction()
-
-add_kernels(base)
+# The instruction sets, and what the compiler is told for each.
+set(isas base)
+set(isa_flags_base "")
 if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
   target_compile_definitions(calx PRIVATE CXI_HAS_X86=1)
-  add_kernels(avx2 -mavx2 -mfma)
-  add_kernels(avx512 -mavx2 -mfma -mavx512f -mavx512bw -mavx512dq -mavx512vl
+  list(APPEND isas avx2 avx512)
+  set(isa_flags_avx2 -mavx2 -mfma)
+  set(isa_flags_avx512 -mavx2 -mfma -mavx512f -mavx512bw -mavx512dq -mavx512vl
     -mprefer-vector-width=512)
+endif()
+
+# Compiles the files once per instruction set, into object libraries
+# ${name}_${isa} that become part of `target`. Within them CXI_ISA is the name
+# of the set, which src/base/isa.h appends to their symbols.
+function(add_for_each_isa target name)
+  foreach(isa IN LISTS isas)
+    add_library(${name}_${isa} OBJECT ${ARGN})
+    target_include_directories(${name}_${isa} PRIVATE
+      ${PROJECT_SOURCE_DIR}/include ${PROJECT_SOURCE_DIR}/src)
+    target_compile_definitions(${name}_${isa} PRIVATE CXI_ISA=${isa})
+    target_compile_options(${name}_${isa} PRIVATE
+      $<$<CONFIG:Release>:-O3> -fno-math-errno -fno-trapping-math
+      ${isa_flags_${isa}})
+    target_sources(${target} PRIVATE $<TARGET_OBJECTS:${name}_${isa}>)
+  endforeach()
+endfunction()
+
+if(kernels)
+  add_for_each_isa(calx calx_kernels ${kernels})
 endif()
 
 file(GLOB_RECURSE models CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/models/*.c)

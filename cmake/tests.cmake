@@ -24,6 +24,9 @@ if(NOT BUILD_SHARED_LIBS)
     set_tests_properties(${name} PROPERTIES ENVIRONMENT
       "ASAN_OPTIONS=allocator_may_return_null=1;TSAN_OPTIONS=die_after_fork=0")
   endforeach()
+
+  file(GLOB loops CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/tests/isa/*.c)
+  add_for_each_isa(isa_test test_loops ${loops})
 endif()
 
 foreach(program IN LISTS example_programs)

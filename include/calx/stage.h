@@ -21,11 +21,16 @@ typedef struct cx_program cx_program;
 typedef struct cx_exe cx_exe;
 #define cx_trace(f, ...) cx_trace_((f), CX_AS(__VA_ARGS__), CX_AT)
 #define cx_compile(f, ...) cx_compile_((f), CX_AS(__VA_ARGS__), CX_AT)
+/* The program that f is on arguments like the specs; NULL after an error. */
 CX_API cx_program *cx_trace_(cx_fn f, int n, const cx *specs, const char *at);
 CX_API void cx_program_free(cx_program *program);
+/* Its text (docs/program-text.md), which lives as long as it. */
 CX_API const char *cx_program_text(const cx_program *program);
+/* A program from text, checked; NULL after an error with line and column. */
+CX_API cx_program *cx_program_parse(const char *text);
+/* The program as a function of its inputs; a tuple if it returns several. */
 CX_API cx_fn cx_program_fn(const cx_program *program);
-CX_API cx_fn cx_parse(const char *text);
+CX_API cx_fn cx_parse(const char *text); /* both at once */
 
 CX_API cx_exe *cx_compile_(cx_fn f, int n, const cx *specs, const char *at);
 CX_API void cx_exe_free(cx_exe *exe);

@@ -120,32 +120,49 @@ cx_fn cx_program_fn(const cx_program *program) {
 /* -- text ----------------------------------------------------------------- */
 
 /* Every input is an argument, the results one array or a tuple. */
-cx_fn cx_parse(const char *text) {
+static cx_program *with_signature(const cxi_program *p) {
+  cx_program *made = cxi_alloc_zeroed(1, sizeof *made);
+  cxi_sig *args = cxi_alloc((p->n_in + 1) * sizeof *args);
+  cxi_sig *outs = cxi_scratch(p->n_out * sizeof *outs + 1);
+  if (!made || !args || !outs) {
+    cxi_free(made);
+    cxi_free(args);
+    cxi_report_memory();
+    return NULL;
+  }
+  for (uint32_t i = 0; i < p->n_in; i++)
+    args[i] = cxi_sig_of_type(p->values[i].type);
+  for (uint32_t i = 0; i < p->n_out; i++)
+    outs[i] = cxi_sig_of_type(cxi_output_type(p, i));
+  *made = (cx_program){ .p = cxi_program_retain(p),
+                        .name = cxi_name_text(p->name), .n_args = p->n_in,
+                        .args = args };
+  made->out = p->n_out == 1 ? outs[0] : cxi_sig_tuple(p->n_out, outs);
+  if (made->out) return made;
+  cxi_report_memory();
+  cx_program_free(made);
+  return NULL;
+}
+cx_program *cx_program_parse(const char *text) {
   cxi_error error = { 0 };
   if (!cxi_context_need()) return NULL;
   const cxi_program *p =
       text ? cxi_program_parse(text, strlen(text), &error) : NULL;
   if (!p) {
-    cxi_report_error("parse", &error);
+    if (text) cxi_report_error("parse", &error);
+    else cxi_report(CX_EUSER, "parse: no text");
     return NULL;
   }
   const cxi_mark mark = cxi_scratch_mark();
-  cxi_sig *args = cxi_scratch(p->n_in * sizeof *args + 1);
-  cxi_sig *outs = cxi_scratch(p->n_out * sizeof *outs + 1);
-  cx_fn f = NULL;
-  if (args && outs) {
-    for (uint32_t i = 0; i < p->n_in; i++)
-      args[i] = cxi_sig_of_type(p->values[i].type);
-    for (uint32_t i = 0; i < p->n_out; i++)
-      outs[i] = cxi_sig_of_type(cxi_output_type(p, i));
-    const cxi_sig out = p->n_out == 1 ? outs[0] : cxi_sig_tuple(p->n_out, outs);
-    f = cxi_fn_of_program(p, cxi_name_text(p->name), 0, NULL, p->n_in, args,
-                          out);
-  } else {
-    cxi_report_memory();
-  }
+  cx_program *made = with_signature(p);
   cxi_scratch_reset(mark);
   cxi_program_release(p);
+  return made;
+}
+cx_fn cx_parse(const char *text) {
+  cx_program *program = cx_program_parse(text);
+  cx_fn f = cx_program_fn(program);
+  cx_program_free(program);
   return f;
 }
 

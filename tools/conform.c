@@ -1,0 +1,477 @@
+/* conform.c - calx conform: recorded programs, run and compared. */
+#include <float.h>
+#include <getopt.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "commands.h"
+#include "derive.h"
+#include "jaxpr_text.h"
+#include "record.h"
+
+typedef enum mode { MODE_EVAL, MODE_GRAD, MODE_VMAP, MODE_TEXT } mode;
+
+/* Why records were left out, with counts. */
+typedef struct reason {
+  char what[96];
+  int n;
+} reason;
+/* A record that differs for a reason that is known: --known. */
+typedef struct known {
+  char name[160], kind[32], why[96];
+} known;
+/* A primal program of the file being read, for its derived kinds. */
+typedef struct primal {
+  char *name, *text;
+  json_t *jaxpr;
+} primal;
+typedef struct conform {
+  mode mode;
+  bool verbose;
+  const char *file;
+  int passed, failed, skipped;
+  reason reasons[128];
+  int n_reasons;
+  known known[64];
+  int n_known;
+  primal *primals;
+  int n_primals, cap_primals;
+} conform;
+
+static void skip(conform *c, const char *what) {
+  c->skipped++;
+  for (int i = 0; i < c->n_reasons; i++)
+    if (!strcmp(c->reasons[i].what, what)) {
+      c->reasons[i].n++;
+      return;
+    }
+  if (c->n_reasons == sizeof c->reasons / sizeof *c->reasons) return;
+  reason *r = &c->reasons[c->n_reasons++];
+  snprintf(r->what, sizeof r->what, "%s", what);
+  r->n = 1;
+}
+static const char *text_of(const json_t *record, const char *name) {
+  const char *s = json_string_value(json_object_get(record, name));
+  return s ? s : "?";
+}
+static const char *known_reason(const conform *c, const json_t *record) {
+  for (int i = 0; i < c->n_known; i++)
+    if (!strcmp(c->known[i].name, text_of(record, "name")) &&
+        !strcmp(c->known[i].kind, text_of(record, "kind")))
+      return c->known[i].why;
+  return NULL;
+}
+/* Cases whose value is a choice or a goal count as left out if they differ,
+ * as do those that are known to differ. */
+static void fail(conform *c, const json_t *record, const char *why) {
+  const char *status = text_of(record, "status");
+  const char *excuse = known_reason(c, record);
+  if (!excuse && !strncmp(status, "choice", 6)) excuse = "a choice";
+  if (!excuse && !strncmp(status, "goal", 4)) excuse = "an accuracy goal";
+  bool open = excuse != NULL;
+  if (open)
+    skip(c, why);
+  else
+    c->failed++;
+  if (!open || c->verbose)
+    printf("%s %s (%s): %s\n", open ? "differs" : "FAILED",
+           text_of(record, "name"), text_of(record, "kind"), why);
+}
+
+/* -- comparing ------------------------------------------------------------------------- */
+
+static float half(uint16_t bits) {
+  int e = bits >> 10 & 31, f = bits & 1023;
+  float x = e == 31 ? (f ? NAN : INFINITY)
+            : e     ? ldexpf((float)(1024 + f), e - 25)
+                    : ldexpf((float)f, -24);
+  return bits & 0x8000 ? -x : x;
+}
+static double number(cx_dtype t, const void *data, int64_t i) {
+  const uint16_t *w = data;
+  uint32_t u;
+  float f;
+  switch (t) {
+  case CX_F32:
+    return ((const float *)data)[i];
+  case CX_F64:
+    return ((const double *)data)[i];
+  case CX_F16:
+    return half(w[i]);
+  default:
+    u = (uint32_t)w[i] << 16;
+    memcpy(&f, &u, sizeof f);
+    return f;
+  }
+}
+static bool is_float(cx_dtype t) {
+  return t == CX_F16 || t == CX_BF16 || t == CX_F32 || t == CX_F64;
+}
+/* Numbers below this are flushed to zero by the recorder. */
+static double least_normal(cx_dtype t) {
+  return t == CX_F64 ? DBL_MIN : t == CX_F16 ? 6.103515625e-5 : (double)FLT_MIN;
+}
+static bool close_enough(cx_dtype t, double got, double want, double tol,
+                         double scale) {
+  if (isnan(want) || isnan(got)) return isnan(want) && isnan(got);
+  if (isinf(want) || isinf(got)) return want == got;
+  if (fabs(want) < least_normal(t) && fabs(got) < least_normal(t)) return true;
+  return fabs(got - want) <= tol * (fabs(want) + scale);
+}
+static bool compare_floats(cx_dtype t, const void *got, const void *want,
+                           int64_t n, double tol, char *why, size_t room) {
+  double scale = 0;
+  for (int64_t i = 0; i < n; i++) {
+    double x = fabs(number(t, want, i));
+    if (isfinite(x) && x > scale) scale = x;
+  }
+  scale = scale < 1 ? scale : 1;
+  for (int64_t i = 0; i < n; i++) {
+    double a = number(t, got, i), b = number(t, want, i);
+    if (close_enough(t, a, b, tol, scale)) continue;
+    snprintf(why, room, "element %lld is %.9g, wanted %.9g (tolerance %g)",
+             (long long)i, a, b, tol);
+    return false;
+  }
+  return true;
+}
+/* One output against its recorded array. */
+static bool compare(cx got, const json_t *array, double tol, char *why,
+                    size_t room) {
+  size_t bytes;
+  cx_dtype t = jaxpr_dtype(json_string_value(json_object_get(array, "dtype")));
+  cx_dims shape = jaxpr_dims(json_object_get(array, "shape")),
+          own = cx_shape(got);
+  if (cx_type(got) != t || own.n != shape.n ||
+      memcmp(own.d, shape.d, sizeof own.d[0] * (size_t)own.n) != 0) {
+    snprintf(why, room, "%s, wanted %s", cx_show(got), jaxpr_type(t, shape));
+    return false;
+  }
+  unsigned char *want = record_bytes(array, &bytes);
+  const void *data = cx_data(got);
+  bool ok = want && (data || bytes == 0);
+  if (!ok)
+    snprintf(why, room, "an array cannot be read");
+  else if (is_float(t))
+    ok = compare_floats(t, data, want, cx_size(got), tol, why, room);
+  else if (bytes && memcmp(data, want, bytes) != 0) {
+    size_t i = 0;
+    while (((const unsigned char *)data)[i] == want[i]) i++;
+    snprintf(why, room, "%s: byte %zu differs", cx_show(got), i);
+    ok = false;
+  }
+  free(want);
+  return ok;
+}
+static void check_outputs(conform *c, const json_t *record, cx result) {
+  const json_t *out = json_object_get(record, "out");
+  double tol = json_number_value(json_object_get(record, "tol"));
+  char why[256] = "";
+  const char *message;
+  bool ok = true;
+  if (!cx_ok()) {
+    cx_error(&message);
+    fail(c, record, message);
+    return;
+  }
+  int n = cx_leaf_count(result);
+  if (n != (int)json_array_size(out)) {
+    snprintf(why, sizeof why, "%d results, wanted %zu", n,
+             json_array_size(out));
+    ok = false;
+  }
+  for (int i = 0; ok && i < n; i++)
+    ok = compare(cx_leaf(result, i), json_array_get(out, (size_t)i), tol, why,
+                 sizeof why);
+  if (!cx_ok())
+    cx_error(&message), ok = false, snprintf(why, sizeof why, "%s", message);
+  if (!ok) {
+    fail(c, record, why);
+    return;
+  }
+  c->passed++;
+  if (c->verbose)
+    printf("passed %s (%s)\n", text_of(record, "name"),
+           text_of(record, "kind"));
+}
+
+/* -- running ------------------------------------------------------------------------------ */
+
+/* The constants of the program, then the recorded inputs. */
+static int inputs_of(const json_t *jaxpr, const json_t *record, cx *in,
+                     int most) {
+  const json_t *lists[2] = { json_object_get(jaxpr, "consts"),
+                             json_object_get(record, "in") };
+  int n = 0;
+  for (int k = 0; k < 2; k++)
+    for (size_t i = 0; i < json_array_size(lists[k]); i++)
+      if (n < most) in[n++] = record_array(json_array_get(lists[k], i));
+  return n;
+}
+static void print_text(const conform *c, const char *text) {
+  if (c->verbose) printf("%s", text);
+}
+static void run_eval(conform *c, const json_t *record, const char *text) {
+  cx in[JAXPR_MAX];
+  int n = inputs_of(json_object_get(record, "jaxpr"), record, in, JAXPR_MAX);
+  print_text(c, text);
+  check_outputs(c, record, cx_call_n(cx_jit(cx_parse(text)), n, in));
+}
+/* Printed, parsed and printed again; then the second program runs. */
+static void run_text(conform *c, const json_t *record, const char *text) {
+  cx in[JAXPR_MAX];
+  cx_program *first = cx_program_parse(text);
+  cx_program *second = first ? cx_program_parse(cx_program_text(first)) : NULL;
+  const char *message;
+  if (!second) {
+    cx_error(&message);
+    fail(c, record, message);
+  } else if (strcmp(cx_program_text(first), cx_program_text(second)) != 0) {
+    fail(c, record, "its text changes when it is parsed and printed again");
+  } else {
+    int n = inputs_of(json_object_get(record, "jaxpr"), record, in, JAXPR_MAX);
+    check_outputs(c, record, cx_call_n(cx_program_fn(second), n, in));
+  }
+  cx_program_free(first);
+  cx_program_free(second);
+}
+
+/* -- derived kinds ---------------------------------------------------------------------------- */
+
+static void remember(conform *c, json_t *record, const char *text) {
+  if (c->n_primals == c->cap_primals) {
+    int cap = 2 * c->cap_primals + 64;
+    primal *more = realloc(c->primals, (size_t)cap * sizeof *more);
+    if (!more) return;
+    c->primals = more, c->cap_primals = cap;
+  }
+  c->primals[c->n_primals++] =
+      (primal){ strdup(text_of(record, "name")), strdup(text),
+                json_incref(json_object_get(record, "jaxpr")) };
+}
+static const primal *find_primal(const conform *c, const char *name) {
+  for (int i = c->n_primals; i-- > 0;)
+    if (!strcmp(c->primals[i].name, name)) return &c->primals[i];
+  return NULL;
+}
+static void forget(conform *c) {
+  for (int i = 0; i < c->n_primals; i++) {
+    free(c->primals[i].name), free(c->primals[i].text);
+    json_decref(c->primals[i].jaxpr);
+  }
+  c->n_primals = 0;
+}
+/* The function without its constants, which become captures. */
+CX_STRUCT(closed_env, (cx_fn, f), (cx, consts));
+CX_DEF_ENV(closed, closed_env, e, inputs) {
+  cx items[JAXPR_MAX];
+  int n = 0, n_consts = cx_len(e->consts), n_in = cx_len(inputs);
+  for (int i = 0; i < n_consts; i++) items[n++] = cx_nth(e->consts, i);
+  for (int i = 0; i < n_in && n < JAXPR_MAX; i++)
+    items[n++] = cx_nth(inputs, i);
+  return cx_call(e->f, cx_tuple_n(n, items));
+}
+static cx_fn closed_function(const primal *p, cx *out_specs) {
+  const json_t *consts = json_object_get(p->jaxpr, "consts");
+  const json_t *ins = json_object_get(p->jaxpr, "in");
+  cx items[JAXPR_MAX];
+  jaxpr_writer w = { 0 };
+  int n = 0, m = 0;
+  cx_fn f = derive_flat(cx_parse(p->text));
+  for (size_t i = 0; i < json_array_size(consts); i++)
+    items[n++] = record_array(json_array_get(consts, i));
+  cx captured = cx_tuple_n(n, items);
+  for (size_t i = 0; i < json_array_size(ins); i++) {
+    ref t = jaxpr_binding(&w, json_array_get(ins, i));
+    items[m++] = cx_spec(t.dtype, t.shape);
+  }
+  *out_specs = cx_tuple_n(m, items);
+  return n ? CX_BIND(closed, .f = f, .consts = captured) : f;
+}
+/* A single vmap of the primal program: its inputs with one axis more. */
+static bool fits_inputs(const char *kind, cx specs, const json_t *record) {
+  const json_t *in = json_object_get(record, "in");
+  if (strcmp(kind, "vmap") || json_object_get(record, "in_axes") == NULL)
+    return true;
+  for (int i = 0; i < cx_len(specs); i++) {
+    const json_t *axis =
+        json_array_get(json_object_get(record, "in_axes"), (size_t)i);
+    cx_dims got =
+        jaxpr_dims(json_object_get(json_array_get(in, (size_t)i), "shape"));
+    cx_dims want = cx_shape(cx_nth(specs, i));
+    int64_t a = json_is_integer(axis) ? json_integer_value(axis) : -99;
+    if (a < 0 && a != -99) a += got.n;
+    if (a >= 0 && a < got.n) {
+      memmove(got.d + a, got.d + a + 1,
+              sizeof got.d[0] * (size_t)(got.n - a - 1));
+      got.n--;
+    }
+    if (got.n != want.n ||
+        memcmp(got.d, want.d, sizeof got.d[0] * (size_t)got.n) != 0)
+      return false;
+  }
+  return true;
+}
+static void run_derived(conform *c, const json_t *record, const char *kind) {
+  const primal *p = find_primal(c, text_of(record, "name"));
+  const json_t *in = json_object_get(record, "in");
+  cx items[JAXPR_MAX], specs;
+  bool handled;
+  if (!p) {
+    skip(c, "no primal program that can run");
+    return;
+  }
+  if (!strncmp(text_of(record, "status"), "jax_wrong", 9)) {
+    skip(c, "jax_wrong: the primal program is JAX's formula");
+    return;
+  }
+  print_text(c, p->text);
+  cx_fn f = closed_function(p, &specs);
+  if (!fits_inputs(kind, specs, record)) {
+    skip(c, "the primal record has other shapes");
+    return;
+  }
+  f = derive_kind(f, kind, specs, record, &handled);
+  if (!handled) {
+    char what[80];
+    snprintf(what, sizeof what, "kind %.60s", kind);
+    cx_error(NULL);
+    skip(c, what);
+    return;
+  }
+  int n = 0;
+  for (size_t i = 0; i < json_array_size(in) && n < JAXPR_MAX; i++)
+    items[n++] = record_array(json_array_get(in, i));
+  check_outputs(c, record, cx_call(cx_jit(f), cx_tuple_n(n, items)));
+}
+
+/* -- files ----------------------------------------------------------------------------------------- */
+
+static bool each_record(json_t *record, void *user) {
+  conform *c = user;
+  CX_SCOPE;
+  const json_t *jaxpr = json_object_get(record, "jaxpr");
+  const char *kind = text_of(record, "kind");
+  bool is_primal = !strcmp(kind, "primal");
+  bool derived = c->mode == MODE_GRAD || c->mode == MODE_VMAP;
+  bool run = derived ? !is_primal && strcmp(kind, "fwd") &&
+                           derive_is_vmap(kind) == (c->mode == MODE_VMAP)
+                     : true;
+  jaxpr_writer w = { 0 };
+  char *text = NULL;
+  if (!derived || is_primal) {
+    text = jaxpr ? jaxpr_to_text(jaxpr, &w) : NULL;
+    if (is_primal && text && derived) remember(c, record, text);
+  }
+  if (!run) {
+    free(text);
+    return true;
+  }
+  cx_error(NULL);
+  if (derived)
+    run_derived(c, record, kind);
+  else if (!jaxpr)
+    skip(c, "no program");
+  else if (!text && w.missing[0])
+    skip(c, w.missing);
+  else if (!text)
+    fail(c, record, w.error);
+  else if (c->mode == MODE_TEXT)
+    run_text(c, record, text);
+  else
+    run_eval(c, record, text);
+  cx_error(NULL);
+  free(text);
+  return true;
+}
+
+/* Lines of name, kind and reason between tabs; '#' begins a comment. */
+static bool read_known(conform *c, const char *path) {
+  FILE *f = fopen(path, "r");
+  char line[512];
+  if (!f) return false;
+  while (fgets(line, sizeof line, f)) {
+    known *k = &c->known[c->n_known];
+    if (line[0] == '#' || c->n_known == sizeof c->known / sizeof *c->known)
+      continue;
+    if (sscanf(line, "%159[^\t]\t%31[^\t]\t%95[^\n]", k->name, k->kind,
+               k->why) == 3)
+      c->n_known++;
+  }
+  fclose(f);
+  return true;
+}
+
+static void help(FILE *out) {
+  fprintf(
+      out,
+      "usage: calx conform [OPTIONS] FILE...\n\n"
+      "Runs recorded programs (JSON lines, plain or gzip) and compares with\n"
+      "the recorded results, each to its own tolerance.\n\n"
+      "  --executor reference|cpu   what runs them (default: cpu)\n"
+      "  --mode eval|grad|vmap|text (default: eval)\n"
+      "      eval   every recorded program\n"
+      "      text   the same, printed and parsed again before it runs\n"
+      "      grad   own jvp, vjp, grad of the primal programs\n"
+      "      vmap   own vmap of the primal programs, and their derivatives\n"
+      "  --known FILE               records that differ, with the reasons\n"
+      "  --verbose                  each record, and the programs as text\n");
+}
+static int by_count(const void *a, const void *b) {
+  return ((const reason *)b)->n - ((const reason *)a)->n;
+}
+static bool set_mode(conform *c, const char *name) {
+  static const char *const names[] = { "eval", "grad", "vmap", "text" };
+  for (int i = 0; i < 4; i++)
+    if (!strcmp(name, names[i])) return c->mode = (mode)i, true;
+  return false;
+}
+int command_conform(int argc, char **argv) {
+  static const struct option options[] = {
+    { "executor", required_argument, NULL, 'e' },
+    { "mode", required_argument, NULL, 'm' },
+    { "known", required_argument, NULL, 'k' },
+    { "verbose", no_argument, NULL, 'v' },
+    { "help", no_argument, NULL, 'h' },
+    { NULL, 0, NULL, 0 },
+  };
+  conform c = { .mode = MODE_EVAL };
+  const char *executor = "cpu";
+  char why[512];
+  bool ok = true;
+  for (int option;
+       (option = getopt_long(argc, argv, "h", options, NULL)) != -1;) {
+    if (option == 'h') return help(stdout), 0;
+    if (option == 'e')
+      executor = optarg;
+    else if (option == 'v')
+      c.verbose = true;
+    else if (option == 'k') {
+      if (read_known(&c, optarg)) continue;
+      fprintf(stderr, "calx: %s cannot be opened\n", optarg);
+      return 1;
+    } else if (option != 'm' || !set_mode(&c, optarg))
+      return help(stderr), 2;
+  }
+  if (optind == argc) return help(stderr), 2;
+  cx_ctx *ctx = cx_open(executor);
+  if (!ctx) return command_status();
+  cx_promotion(CX_PROMOTE_JAX);
+  for (int i = optind; i < argc; i++) {
+    c.file = argv[i];
+    if (!record_each(argv[i], each_record, &c, why, sizeof why)) {
+      fprintf(stderr, "calx: %s\n", why);
+      ok = false;
+    }
+    forget(&c);
+  }
+  free(c.primals);
+  cx_close(ctx);
+  qsort(c.reasons, (size_t)c.n_reasons, sizeof *c.reasons, by_count);
+  for (int i = 0; i < c.n_reasons; i++)
+    printf("skipped %5d: %s\n", c.reasons[i].n, c.reasons[i].what);
+  printf("%d passed, %d failed, %d skipped\n", c.passed, c.failed, c.skipped);
+  return ok && c.failed == 0 ? 0 : 1;
+}

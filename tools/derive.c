@@ -1,0 +1,200 @@
+/* derive.c - jvp, vjp, vmap, grad as the records have them. */
+#include "derive.h"
+
+#include <string.h>
+
+enum { MOST = 256 }; /* inputs or outputs */
+
+static bool is_float(cx a) {
+  cx_dtype t = cx_type(a);
+  return t == CX_F16 || t == CX_BF16 || t == CX_F32 || t == CX_F64;
+}
+/* All leaves as one tuple. */
+static cx flat_tuple(cx tree) {
+  cx items[MOST];
+  int n = cx_leaf_count(tree);
+  if (n > MOST) return cx_fail(CX_EUSER, "conform: more than %d arrays", MOST);
+  for (int i = 0; i < n; i++) items[i] = cx_leaf(tree, i);
+  return cx_tuple_n(n, items);
+}
+static cx joined(cx a, cx b) {
+  return flat_tuple(cx_tuple(a, b));
+}
+
+CX_STRUCT(one_fn, (cx_fn, f));
+CX_DEF_ENV(flat, one_fn, e, inputs) {
+  cx items[MOST];
+  int n = cx_len(inputs);
+  if (n > MOST) return cx_fail(CX_EUSER, "conform: more than %d arrays", MOST);
+  for (int i = 0; i < n; i++) items[i] = cx_nth(inputs, i);
+  return flat_tuple(cx_call_n(e->f, n, items));
+}
+cx_fn derive_flat(cx_fn f) {
+  return CX_BIND(flat, .f = f);
+}
+
+/* -- derivatives ------------------------------------------------------------------------ */
+
+CX_STRUCT(derived, (cx_fn, f), (int, n));
+
+/* inputs: n of f, then a tangent for each that is floating */
+CX_DEF_ENV(as_jvp, derived, e, inputs) {
+  cx x[MOST], dx[MOST], y[2 * MOST], out, dout;
+  int next = e->n, m = 0;
+  for (int i = 0; i < e->n; i++) {
+    x[i] = cx_nth(inputs, i);
+    dx[i] = is_float(x[i]) ? cx_nth(inputs, next++) : cx_none();
+  }
+  cx primals = cx_tuple_n(e->n, x), tangents = cx_tuple_n(e->n, dx);
+  cx_unpack(cx_call(cx_jvp(e->f), cx_tuple(primals), cx_tuple(tangents)), &out,
+            &dout);
+  for (int i = 0; i < cx_len(out); i++) y[m++] = cx_nth(out, i);
+  for (int i = 0; i < cx_len(out); i++)
+    if (is_float(cx_nth(out, i))) {
+      cx t = cx_nth(dout, i);
+      y[m++] = cx_is_none(t) ? cx_zeros_like(cx_nth(out, i)) : t;
+    }
+  return cx_tuple_n(m, y);
+}
+/* inputs: n of f, then a cotangent for each floating output */
+CX_DEF_ENV(as_vjp, derived, e, inputs) {
+  cx x[MOST], specs[MOST], ct[MOST], g[MOST], out, grads;
+  int next = e->n, m = 0;
+  for (int i = 0; i < e->n; i++)
+    x[i] = cx_nth(inputs, i), specs[i] = cx_spec_like(x[i]);
+  cx like = cx_call(e->f, cx_tuple_n(e->n, specs));
+  int n_out = cx_len(like);
+  for (int i = 0; i < n_out; i++)
+    ct[i] = is_float(cx_nth(like, i)) ? cx_nth(inputs, next++) : cx_none();
+  cx_unpack(cx_call(cx_vjp(e->f), cx_tuple(cx_tuple_n(e->n, x)),
+                    cx_tuple_n(n_out, ct)),
+            &out, &grads);
+  grads = cx_nth(grads, 0);
+  for (int i = 0; i < e->n; i++)
+    if (is_float(x[i])) g[m++] = cx_nth(grads, i);
+  return joined(out, cx_tuple_n(m, g));
+}
+CX_DEF_ENV(sum_of_outputs, one_fn, e, inputs) {
+  cx out = cx_call(e->f, inputs), sum = cx_none();
+  for (int i = 0; i < cx_len(out); i++) {
+    if (!is_float(cx_nth(out, i))) continue;
+    cx s = cx_sum(cx_nth(out, i));
+    sum = cx_is_none(sum) ? s : cx_add(sum, s);
+  }
+  return sum;
+}
+/* gradients of the sum with respect to the first n inputs that are floating */
+CX_DEF_ENV(as_grad, derived, e, inputs) {
+  cx g[MOST];
+  int m = 0;
+  cx_fn f = CX_BIND(sum_of_outputs, .f = e->f);
+  cx grads = cx_call(cx_grad(f, .allow_int = true), inputs);
+  for (int i = 0; i < e->n; i++)
+    if (is_float(cx_nth(inputs, i))) g[m++] = cx_nth(grads, i);
+  return cx_tuple_n(m, g);
+}
+CX_DEF_ENV(first_output, one_fn, e, inputs) {
+  cx out = cx_call(e->f, inputs);
+  return cx_tuple(cx_nth(out, 0), out);
+}
+/* all outputs, then the gradients of the first for n parameters */
+CX_DEF_ENV(as_value_and_grad, derived, e, inputs) {
+  cx g[MOST], value, grads;
+  cx_fn f = CX_BIND(first_output, .f = e->f);
+  cx_unpack(
+      cx_call(cx_value_and_grad(f, .has_aux = true, .allow_int = true), inputs),
+      &value, &grads);
+  for (int i = 0; i < e->n; i++) g[i] = cx_nth(grads, i);
+  return joined(cx_nth(value, 1), cx_tuple_n(e->n, g));
+}
+
+/* -- vmap --------------------------------------------------------------------------------------- */
+
+/* Axes of `n` inputs: the record's if it has as many, else `otherwise`; vmap1
+ * maps the first along its last axis. */
+static cx axes_of(const json_t *record, int n, bool only_first) {
+  const json_t *axes = json_object_get(record, "in_axes");
+  cx items[MOST];
+  for (int i = 0; i < n; i++) {
+    const json_t *x = json_array_get(axes, (size_t)i);
+    if (only_first)
+      items[i] = i ? cx_none() : cx_scalar(-1, CX_I32);
+    else if ((int)json_array_size(axes) == n)
+      items[i] = json_is_integer(x)
+                     ? cx_scalar((long long)json_integer_value(x), CX_I32)
+                     : cx_none();
+    else
+      items[i] = cx_scalar(0, CX_I32);
+  }
+  return cx_tuple_n(n, items);
+}
+static cx_fn mapped(cx_fn f, const json_t *record, int n, bool only_first) {
+  const json_t *out = json_object_get(record, "out_axes");
+  cx in = cx_tuple(axes_of(record, n, only_first));
+  if (json_is_integer(out))
+    return cx_vmap(f, .in_tree = in,
+                   .out_tree =
+                       cx_scalar((long long)json_integer_value(out), CX_I32));
+  return cx_vmap(f, .in_tree = in);
+}
+
+/* -- kinds ----------------------------------------------------------------------------------------- */
+
+static bool next_step(const char **kind, char *step, size_t room) {
+  size_t n = strcspn(*kind, ".");
+  if (n == 0 || n >= room) return false;
+  memcpy(step, *kind, n), step[n] = 0;
+  *kind += n + ((*kind)[n] == '.');
+  return true;
+}
+bool derive_is_vmap(const char *kind) {
+  return strstr(kind, "vmap") != NULL || !strcmp(kind, "per_example_grad");
+}
+/* Inputs of the step after this one; `like` are this one's. */
+static cx_fn apply_step(cx_fn f, const char *step, cx *like,
+                        const json_t *record) {
+  int n = cx_len(*like);
+  if (!strcmp(step, "jvp")) {
+    cx dx[MOST];
+    int m = 0;
+    for (int i = 0; i < n; i++)
+      if (is_float(cx_nth(*like, i))) dx[m++] = cx_nth(*like, i);
+    *like = joined(*like, cx_tuple_n(m, dx));
+    return CX_BIND(as_jvp, .f = f, .n = n);
+  }
+  if (!strcmp(step, "vjp")) {
+    cx out = cx_call(f, *like), ct[MOST];
+    int m = 0;
+    for (int i = 0; i < cx_len(out); i++)
+      if (is_float(cx_nth(out, i))) ct[m++] = cx_nth(out, i);
+    *like = joined(*like, cx_tuple_n(m, ct));
+    return CX_BIND(as_vjp, .f = f, .n = n);
+  }
+  if (!strcmp(step, "vmap")) return mapped(f, record, n, false);
+  if (!strcmp(step, "vmap1")) return mapped(f, record, n, true);
+  if (!strcmp(step, "grad")) return CX_BIND(as_grad, .f = f, .n = n);
+  if (!strcmp(step, "value_and_grad") || !strcmp(step, "jit_value_and_grad")) {
+    int params = (int)json_array_size(json_object_get(record, "params"));
+    return CX_BIND(as_value_and_grad, .f = f, .n = params);
+  }
+  return NULL;
+}
+cx_fn derive_kind(cx_fn f, const char *kind, cx specs, const json_t *record,
+                  bool *out_handled) {
+  char step[32];
+  const char *rest = kind;
+  *out_handled = false;
+  for (bool after_vmap = false; next_step(&rest, step, sizeof step);) {
+    bool is_map = !strncmp(step, "vmap", 4);
+    bool known = is_map || !strcmp(step, "jvp") || !strcmp(step, "vjp") ||
+                 !strcmp(step, "grad") || !strcmp(step, "value_and_grad") ||
+                 !strcmp(step, "jit_value_and_grad");
+    /* after a vmap the specs are no longer known: only grad needs none */
+    if (!known || (after_vmap && strcmp(step, "grad"))) return NULL;
+    f = apply_step(f, step, &specs, record);
+    if (!f) break;
+    after_vmap = after_vmap || is_map;
+  }
+  *out_handled = true;
+  return f;
+}

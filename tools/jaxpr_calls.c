@@ -1,0 +1,379 @@
+/* jaxpr_calls.c - the recorded primitives that nest jaxprs. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "jaxpr_text.h"
+
+static const json_t *param(const jaxpr_equation *e, const char *name) {
+  return json_object_get(e->k, name);
+}
+static json_int_t integer(const jaxpr_equation *e, const char *name) {
+  return json_integer_value(param(e, name));
+}
+static const json_t *jaxpr_in(const json_t *object) {
+  return json_object_get(object, "jaxpr");
+}
+/* The types of a jaxpr's outputs, by walking nothing: they are those of the
+ * variables and literals that it returns. */
+static ref type_of_atom(jaxpr_writer *w, const json_t *jaxpr,
+                        const json_t *atom) {
+  size_t i, k;
+  json_t *x, *o;
+  if (!json_is_integer(atom)) return jaxpr_binding(w, atom);
+  json_int_t v = json_integer_value(atom);
+  json_array_foreach(json_object_get(jaxpr, "in"), i,
+                     x) if (json_integer_value(json_object_get(x, "v")) ==
+                            v) return jaxpr_binding(w, x);
+  json_array_foreach(json_object_get(jaxpr, "consts"), i,
+                     x) if (json_integer_value(json_object_get(x, "v")) ==
+                            v) return jaxpr_binding(w, x);
+  json_array_foreach(json_object_get(jaxpr, "eqns"), i, x) json_array_foreach(
+      json_object_get(x, "o"), k,
+      o) if (json_is_object(o) && json_integer_value(json_object_get(o, "v")) ==
+                                      v) return jaxpr_binding(w, o);
+  return jaxpr_fail(w, "a result that nothing makes");
+}
+static int outputs_of(jaxpr_writer *w, const json_t *jaxpr, ref *out) {
+  size_t i;
+  json_t *x;
+  const json_t *outs = json_object_get(jaxpr, "out");
+  if (json_array_size(outs) > JAXPR_MAX) {
+    jaxpr_fail(w, "too many results");
+    return 0;
+  }
+  json_array_foreach(outs, i, x) out[i] = type_of_atom(w, jaxpr, x);
+  return (int)json_array_size(outs);
+}
+/* The results get the body's types, also those that nobody uses. */
+static void typed_outputs(jaxpr_program *p, jaxpr_equation *e,
+                          const json_t *body) {
+  ref types[JAXPR_MAX];
+  int n = outputs_of(p->w, body, types);
+  if (n != e->n_out) jaxpr_fail(p->w, "results and body differ in number");
+  for (int i = 0; i < e->n_out && i < n; i++)
+    if (!e->out[i].dtype) e->out[i] = types[i];
+}
+static bool is_float(cx_dtype t) {
+  return t == CX_F16 || t == CX_BF16 || t == CX_F32 || t == CX_F64;
+}
+
+/* -- calls ---------------------------------------------------------------------------- */
+
+static void call(jaxpr_program *p, jaxpr_equation *e, const json_t *body) {
+  typed_outputs(p, e, jaxpr_in(body));
+  int id = jaxpr_nested(p->w, body);
+  jaxpr_emit_n(p, e->n_out, e->out, e->n_in, e->in, "jit[body=@p%d]", id);
+}
+static void write_jit(jaxpr_program *p, jaxpr_equation *e) {
+  const json_t *body = param(e, "jaxpr");
+  call(p, e, body ? body : param(e, "call"));
+}
+static const char *policy_of(const jaxpr_equation *e, const char *names[],
+                             int *n) {
+  const json_t *policy = param(e, "policy"),
+               *list = json_object_get(policy, "names");
+  const char *fn = json_string_value(json_object_get(policy, "fn"));
+  *n = 0;
+  for (size_t i = 0; i < json_array_size(list) && *n < 16; i++)
+    names[(*n)++] = json_string_value(json_array_get(list, i));
+  if (!fn || !strcmp(fn, "nothing_saveable")) return "nothing";
+  if (!strcmp(fn, "dots_saveable")) return "dots";
+  if (!strcmp(fn, "dots_with_no_batch_dims_saveable")) return "dots_no_batch";
+  if (!strcmp(fn, "save_only_these_names")) return "names";
+  if (!strcmp(fn, "save_any_names_but_these")) return "all_but_names";
+  return "everything";
+}
+static void write_checkpoint(jaxpr_program *p, jaxpr_equation *e) {
+  const char *names[16];
+  char text[512] = "";
+  int n, at = 0;
+  const char *policy = policy_of(e, names, &n);
+  for (int i = 0; i < n && at < 400; i++)
+    at += snprintf(text + at, sizeof text - (size_t)at, "%s\"%.60s\"",
+                   i ? "," : "", names[i] ? names[i] : "");
+  typed_outputs(p, e, jaxpr_in(param(e, "jaxpr")));
+  int id = jaxpr_nested(p->w, param(e, "jaxpr"));
+  jaxpr_emit_n(p, e->n_out, e->out, e->n_in, e->in,
+               "checkpoint[body=@p%d, policy=\"%s\", names=(%s), "
+               "differentiated=%s]",
+               id, policy, text,
+               json_is_true(param(e, "differentiated")) ? "true" : "false");
+}
+static void write_barrier(jaxpr_program *p, jaxpr_equation *e) {
+  for (int i = 0; i < e->n_out; i++)
+    e->out[i] = (ref){ .dtype = e->in[i].dtype, .shape = e->in[i].shape };
+  jaxpr_emit_n(p, e->n_out, e->out, e->n_in, e->in, "optimization_barrier");
+}
+
+/* -- custom rules ------------------------------------------------------------------------ */
+
+/* Inputs of a program like the operands; floats get a second one after them
+ * all if `tangents`. Returns how many there are in all. */
+static int rule_inputs(jaxpr_program *r, const jaxpr_equation *e, bool tangents,
+                       ref *in) {
+  int n = e->n_in;
+  for (int i = 0; i < e->n_in; i++)
+    in[i] = jaxpr_input(r, e->in[i].dtype, e->in[i].shape);
+  for (int i = 0; tangents && i < e->n_in; i++)
+    if (is_float(e->in[i].dtype))
+      in[n++] = jaxpr_input(r, e->in[i].dtype, e->in[i].shape);
+  return n;
+}
+/* Ours takes every operand and a tangent for each float; the recorded rule
+ * lacks the constants and the tangents that were zero. */
+static int jvp_rule(jaxpr_program *p, const jaxpr_equation *e) {
+  const json_t *rule = jaxpr_in(param(e, "jvp_jaxpr"));
+  const json_t *in_zeros = param(e, "jvp_in_zeros");
+  const json_t *out_zeros = param(e, "jvp_out_zeros");
+  ref in[2 * JAXPR_MAX], given[2 * JAXPR_MAX], made[2 * JAXPR_MAX];
+  ref out[2 * JAXPR_MAX];
+  int consts = (int)integer(e, "num_consts"), n = 0, tangent = e->n_in, m = 0;
+  jaxpr_program r;
+  jaxpr_open(&r, p->w);
+  int n_in = rule_inputs(&r, e, true, in);
+  for (int i = consts; i < e->n_in; i++) given[n++] = in[i];
+  for (int i = 0; i < e->n_in; i++) {
+    if (!is_float(e->in[i].dtype)) continue;
+    bool zero = i < consts ||
+                json_is_true(json_array_get(in_zeros, (size_t)(i - consts)));
+    if (!zero) given[n++] = in[tangent];
+    tangent++;
+  }
+  jaxpr_inline(&r, rule, given, made);
+  for (int i = 0; i < e->n_out; i++) out[m++] = made[i];
+  for (int i = 0, next = e->n_out; i < e->n_out; i++) {
+    bool zero = json_is_true(json_array_get(out_zeros, (size_t)i));
+    ref t = zero ? (ref){ .dtype = 0 } : made[next++];
+    if (!is_float(e->out[i].dtype)) continue;
+    out[m++] = zero ? jaxpr_full(&r, e->out[i].dtype, e->out[i].shape, 0) : t;
+  }
+  return jaxpr_close(&r, n_in, in, m, out);
+}
+/* Inside a rule the record leaves rules out, also that of the function itself
+ * (relu in the rule of relu): then the enclosing one applies, three deep. */
+static const json_t *rule_around(const jaxpr_writer *w, const json_t *body,
+                                 const char *rule) {
+  for (int i = w->n_rules; i-- > 0;)
+    if (json_object_get(w->rules[i], rule) &&
+        json_equal(json_object_get(w->rules[i], "call_jaxpr"), body))
+      return w->n_rules < 3 ? w->rules[i] : NULL;
+  return NULL;
+}
+static bool find_rule(jaxpr_program *p, jaxpr_equation *e, const char *rule) {
+  if (!param(e, rule)) {
+    const json_t *k = rule_around(p->w, param(e, "call_jaxpr"), rule);
+    if (k) e->k = k;
+  }
+  return param(e, rule) && p->w->n_rules < 8;
+}
+static void write_custom_jvp(jaxpr_program *p, jaxpr_equation *e) {
+  const json_t *body = param(e, "call_jaxpr");
+  if (!find_rule(p, e, "jvp_jaxpr")) {
+    call(p, e, body);
+    return;
+  }
+  typed_outputs(p, e, jaxpr_in(body));
+  int id = jaxpr_nested(p->w, body);
+  p->w->rules[p->w->n_rules++] = e->k;
+  int rule = jvp_rule(p, e);
+  p->w->n_rules--;
+  jaxpr_emit_n(p, e->n_out, e->out, e->n_in, e->in,
+               "custom_jvp[body=@p%d, rule=@p%d]", id, rule);
+}
+
+/* fwd: the recorded one returns some residuals, then the results; others are
+ * operands handed on. Ours returns results, then all residuals. */
+static int vjp_fwd(jaxpr_program *p, const jaxpr_equation *e, ref *res,
+                   int *n_res) {
+  const json_t *fwd = jaxpr_in(param(e, "fwd_jaxpr"));
+  const json_t *from = param(e, "fwd_input_fwds");
+  ref in[JAXPR_MAX], made[JAXPR_MAX], out[2 * JAXPR_MAX];
+  int made_res = (int)integer(e, "fwd_num_res"), next = 0, m = 0;
+  int consts = (int)integer(e, "num_consts");
+  jaxpr_program r;
+  jaxpr_open(&r, p->w);
+  int n_in = rule_inputs(&r, e, false, in);
+  jaxpr_inline(&r, fwd, in + consts, made);
+  for (int i = 0; i < e->n_out; i++) out[m++] = made[made_res + i];
+  *n_res = (int)json_array_size(from);
+  for (int i = 0; i < *n_res; i++) {
+    const json_t *x = json_array_get(from, (size_t)i);
+    res[i] = json_is_integer(x) ? in[json_integer_value(x) % (n_in ? n_in : 1)]
+                                : made[next++];
+    out[m++] = res[i];
+  }
+  return jaxpr_close(&r, n_in, in, m, out);
+}
+/* bwd: residuals and cotangents of the floating results -> one for each
+ * floating operand; zeros for constants and where the record says so. */
+static int vjp_bwd(jaxpr_program *p, const jaxpr_equation *e, const ref *res,
+                   int n_res) {
+  const json_t *bwd = jaxpr_in(param(e, "bwd_jaxpr"));
+  const json_t *zeros = param(e, "bwd_out_zeros");
+  ref in[2 * JAXPR_MAX], made[JAXPR_MAX], out[JAXPR_MAX];
+  int consts = (int)integer(e, "num_consts"), n = 0, m = 0, next = 0;
+  jaxpr_program r;
+  jaxpr_open(&r, p->w);
+  for (int i = 0; i < n_res; i++)
+    in[n++] = jaxpr_input(&r, res[i].dtype, res[i].shape);
+  for (int i = 0; i < e->n_out; i++)
+    if (is_float(e->out[i].dtype))
+      in[n++] = jaxpr_input(&r, e->out[i].dtype, e->out[i].shape);
+  jaxpr_inline(&r, bwd, in, made);
+  for (int i = 0; i < e->n_in; i++) {
+    bool zero =
+        i < consts || json_is_true(json_array_get(zeros, (size_t)(i - consts)));
+    ref ct = zero ? (ref){ .dtype = 0 } : made[next++];
+    if (!is_float(e->in[i].dtype)) continue;
+    out[m++] = zero ? jaxpr_full(&r, e->in[i].dtype, e->in[i].shape, 0) : ct;
+  }
+  return jaxpr_close(&r, n, in, m, out);
+}
+static void write_custom_vjp(jaxpr_program *p, jaxpr_equation *e) {
+  const json_t *body = param(e, "call_jaxpr");
+  ref res[JAXPR_MAX];
+  int n_res;
+  if (!find_rule(p, e, "fwd_jaxpr")) {
+    call(p, e, body);
+    return;
+  }
+  typed_outputs(p, e, jaxpr_in(body));
+  int id = jaxpr_nested(p->w, body);
+  p->w->rules[p->w->n_rules++] = e->k;
+  int fwd = vjp_fwd(p, e, res, &n_res), bwd = vjp_bwd(p, e, res, n_res);
+  p->w->n_rules--;
+  jaxpr_emit_n(p, e->n_out, e->out, e->n_in, e->in,
+               "custom_vjp[body=@p%d, fwd=@p%d, bwd=@p%d]", id, fwd, bwd);
+}
+
+/* -- control flow --------------------------------------------------------------------------- */
+
+static void write_scan(jaxpr_program *p, jaxpr_equation *e) {
+  ref types[JAXPR_MAX];
+  const json_t *body = param(e, "jaxpr");
+  int n = outputs_of(p->w, jaxpr_in(body), types),
+      carry = (int)integer(e, "num_carry");
+  for (int i = 0; i < e->n_out && i < n; i++) {
+    if (e->out[i].dtype) continue;
+    e->out[i] = types[i];
+    cx_dims *s = &e->out[i].shape;
+    if (i < carry || s->n == CX_MAX_DIMS) continue;
+    memmove(s->d + 1, s->d, sizeof s->d[0] * (size_t)s->n++);
+    s->d[0] = integer(e, "length");
+  }
+  int id = jaxpr_nested(p->w, body);
+  jaxpr_emit_n(p, e->n_out, e->out, e->n_in, e->in,
+               "scan[body=@p%d, length=%lld, reverse=%s, unroll=%lld, "
+               "n_consts=%lld, n_carry=%d]",
+               id, (long long)integer(e, "length"),
+               json_is_true(param(e, "reverse")) ? "true" : "false",
+               (long long)integer(e, "unroll"),
+               (long long)integer(e, "num_consts"), carry);
+}
+
+/* Batched predicates: go on while any holds; a carry whose own does not hold
+ * stays as it is. */
+static int any_program(jaxpr_program *p, const jaxpr_equation *e, int n_cond,
+                       int n_body, int cond, ref predicate) {
+  ref in[JAXPR_MAX], out = predicate;
+  int n = 0;
+  jaxpr_program r;
+  jaxpr_open(&r, p->w);
+  for (int i = 0; i < e->n_in; i++)
+    if (i < n_cond || i >= n_cond + n_body)
+      in[n++] = jaxpr_input(&r, e->in[i].dtype, e->in[i].shape);
+  jaxpr_emit_n(&r, 1, &out, n, in, "jit[body=@p%d]", cond);
+  cx_dims axes = { .n = predicate.shape.n };
+  for (int i = 0; i < axes.n; i++) axes.d[i] = i;
+  out = jaxpr_emit(&r, CX_BOOL, (cx_dims){ .n = 0 }, 1, &out,
+                   "reduce_or[axes=%s]", jaxpr_list(axes));
+  return jaxpr_close(&r, n, in, 1, &out);
+}
+static int guarded_body(jaxpr_program *p, const jaxpr_equation *e, int n_cond,
+                        int n_body, int cond, int body, ref predicate) {
+  ref in[JAXPR_MAX], args[JAXPR_MAX], next[JAXPR_MAX], three[3];
+  int first = n_cond + n_body, n = 0, carries = e->n_in - first;
+  jaxpr_program r;
+  jaxpr_open(&r, p->w);
+  for (int i = 0; i < e->n_in; i++)
+    in[i] = jaxpr_input(&r, e->in[i].dtype, e->in[i].shape);
+  for (int i = 0; i < e->n_in; i++)
+    if (i < n_cond || i >= first) args[n++] = in[i];
+  jaxpr_emit_n(&r, 1, &predicate, n, args, "jit[body=@p%d]", cond);
+  for (int i = 0; i < carries; i++) next[i] = e->in[first + i];
+  jaxpr_emit_n(&r, carries, next, e->n_in - n_cond, in + n_cond,
+               "jit[body=@p%d]", body);
+  for (int i = 0; i < carries; i++) {
+    cx_dims shape = next[i].shape, map = { .n = predicate.shape.n };
+    for (int k = 0; k < map.n; k++) map.d[k] = k;
+    three[0] = jaxpr_emit(&r, CX_BOOL, shape, 1, &predicate,
+                          "broadcast_in_dim[shape=%s, map=%s]",
+                          jaxpr_list(shape), jaxpr_list(map));
+    three[1] = in[first + i], three[2] = next[i];
+    next[i] = jaxpr_emit(&r, next[i].dtype, shape, 3, three, "select");
+  }
+  return jaxpr_close(&r, e->n_in, in, carries, next);
+}
+static void write_while(jaxpr_program *p, jaxpr_equation *e) {
+  ref predicate[JAXPR_MAX];
+  int n_cond = (int)integer(e, "cond_nconsts");
+  int n_body = (int)integer(e, "body_nconsts");
+  const json_t *cond_jaxpr = param(e, "cond_jaxpr");
+  typed_outputs(p, e, jaxpr_in(param(e, "body_jaxpr")));
+  outputs_of(p->w, jaxpr_in(cond_jaxpr), predicate);
+  int cond = jaxpr_nested(p->w, cond_jaxpr);
+  int body = jaxpr_nested(p->w, param(e, "body_jaxpr"));
+  if (!jaxpr_ok(p->w)) return;
+  if (predicate->shape.n) {
+    body = guarded_body(p, e, n_cond, n_body, cond, body, *predicate);
+    cond = any_program(p, e, n_cond, n_body, cond, *predicate);
+    n_body += n_cond; /* the body asks the predicate too */
+    ref in[JAXPR_MAX];
+    int n = 0;
+    if (e->n_in + n_cond > JAXPR_MAX) {
+      jaxpr_fail(p->w, "too many operands");
+      return;
+    }
+    for (int i = 0; i < n_cond; i++) in[n++] = e->in[i];
+    for (int i = 0; i < e->n_in; i++) in[n++] = e->in[i];
+    e->n_in = n;
+    memcpy(e->in, in, sizeof *in * (size_t)n);
+  }
+  jaxpr_emit_n(p, e->n_out, e->out, e->n_in, e->in,
+               "while[cond=@p%d, body=@p%d, n_cond_consts=%d, "
+               "n_body_consts=%d]",
+               cond, body, n_cond, n_body);
+}
+static void write_cond(jaxpr_program *p, jaxpr_equation *e) {
+  const json_t *branches = param(e, "branches");
+  char text[1024] = "";
+  size_t n = json_array_size(branches);
+  int at = 0;
+  typed_outputs(p, e, jaxpr_in(json_array_get(branches, 0)));
+  for (size_t i = 0; i < n && at < 1000; i++)
+    at += snprintf(text + at, sizeof text - (size_t)at, "%s@p%d", i ? "," : "",
+                   jaxpr_nested(p->w, json_array_get(branches, i)));
+  e->in[0] = jaxpr_convert(p, e->in[0], CX_I32);
+  jaxpr_emit_n(p, e->n_out, e->out, e->n_in, e->in, "cond[branches=(%s)]",
+               text);
+}
+
+static const struct {
+  const char *name;
+  jaxpr_handler *handle;
+} rows[] = {
+  { "jit", write_jit },
+  { "custom_vmap_call", write_jit },
+  { "remat2", write_checkpoint },
+  { "optimization_barrier", write_barrier },
+  { "custom_jvp_call", write_custom_jvp },
+  { "custom_vjp_call", write_custom_vjp },
+  { "scan", write_scan },
+  { "while", write_while },
+  { "cond", write_cond },
+};
+jaxpr_handler *jaxpr_call_handler(const char *primitive) {
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+    if (!strcmp(rows[i].name, primitive)) return rows[i].handle;
+  return NULL;
+}

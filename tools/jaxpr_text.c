@@ -1,0 +1,393 @@
+/* jaxpr_text.c - the writer: programs, operands, types. */
+#include "jaxpr_text.h"
+
+#include <math.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "record.h"
+
+bool jaxpr_ok(const jaxpr_writer *w) {
+  return !w->missing[0] && !w->error[0];
+}
+ref jaxpr_fail(jaxpr_writer *w, const char *what) {
+  if (jaxpr_ok(w)) snprintf(w->error, sizeof w->error, "%s", what);
+  return (ref){ .text = "?", .dtype = CX_F32 };
+}
+ref jaxpr_missing(jaxpr_writer *w, const char *primitive) {
+  if (jaxpr_ok(w)) snprintf(w->missing, sizeof w->missing, "%s", primitive);
+  return (ref){ .text = "?", .dtype = CX_F32 };
+}
+
+/* -- dtypes, lists, types ------------------------------------------------------------- */
+
+static const struct {
+  const char *jax, *calx;
+  cx_dtype type;
+} dtypes[] = {
+  { "bool", "bool", CX_BOOL },     { "int8", "i8", CX_I8 },
+  { "uint8", "u8", CX_U8 },        { "int16", "i16", CX_I16 },
+  { "uint16", "u16", CX_U16 },     { "int32", "i32", CX_I32 },
+  { "uint32", "u32", CX_U32 },     { "int64", "i64", CX_I64 },
+  { "uint64", "u64", CX_U64 },     { "float16", "f16", CX_F16 },
+  { "bfloat16", "bf16", CX_BF16 }, { "float32", "f32", CX_F32 },
+  { "float64", "f64", CX_F64 },    { "key<fry>", "key", CX_KEY },
+};
+cx_dtype jaxpr_dtype(const char *name) {
+  for (size_t i = 0; name && i < sizeof dtypes / sizeof *dtypes; i++)
+    if (!strcmp(dtypes[i].jax, name)) return dtypes[i].type;
+  return 0;
+}
+const char *jaxpr_dtype_text(cx_dtype dtype) {
+  for (size_t i = 0; i < sizeof dtypes / sizeof *dtypes; i++)
+    if (dtypes[i].type == dtype) return dtypes[i].calx;
+  return "?";
+}
+cx_dims jaxpr_dims(const json_t *list) {
+  cx_dims dims = { .n = (int)json_array_size(list) };
+  if (dims.n > CX_MAX_DIMS) dims.n = CX_MAX_DIMS;
+  for (int i = 0; i < dims.n; i++)
+    dims.d[i] = json_integer_value(json_array_get(list, (size_t)i));
+  return dims;
+}
+static char *room(void) {
+  static char rooms[8][256];
+  static int next;
+  return rooms[next++ % 8];
+}
+static int print_numbers(char *text, size_t bytes, cx_dims dims) {
+  int at = 0;
+  text[0] = 0;
+  for (int i = 0; i < dims.n; i++)
+    at += snprintf(text + at, bytes - (size_t)at, "%s%lld", i ? "," : "",
+                   (long long)dims.d[i]);
+  return at;
+}
+const char *jaxpr_list(cx_dims dims) {
+  char *text = room(), numbers[240];
+  print_numbers(numbers, sizeof numbers, dims);
+  snprintf(text, 256, "(%s)", numbers);
+  return text;
+}
+const char *jaxpr_ints(const json_t *list) {
+  return jaxpr_list(jaxpr_dims(list));
+}
+const char *jaxpr_type(cx_dtype dtype, cx_dims shape) {
+  char *text = room(), numbers[230];
+  print_numbers(numbers, sizeof numbers, shape);
+  snprintf(text, 256, "%s[%s]", jaxpr_dtype_text(dtype), numbers);
+  return text;
+}
+ref jaxpr_binding(jaxpr_writer *w, const json_t *b) {
+  const char *name = json_string_value(json_object_get(b, "dtype"));
+  const json_t *shape = json_object_get(b, "shape");
+  ref r = { .dtype = jaxpr_dtype(name), .shape = jaxpr_dims(shape) };
+  if (!r.dtype) return jaxpr_missing(w, name ? name : "a value without dtype");
+  if (json_array_size(shape) > CX_MAX_DIMS)
+    return jaxpr_missing(w, "more than 8 axes");
+  return r;
+}
+
+/* -- equations ------------------------------------------------------------------------------ */
+
+static ref fresh(jaxpr_program *p, cx_dtype dtype, cx_dims shape) {
+  ref r = { .dtype = dtype, .shape = shape };
+  snprintf(r.text, sizeof r.text, "%%%d", p->n_values++);
+  return r;
+}
+static void write_equation(jaxpr_program *p, int n_out, const ref *out, int n,
+                           const ref *in, const char *call, va_list args) {
+  for (int i = 0; i < n_out; i++)
+    fprintf(p->body, "%s%s: %s", i ? ", " : "  ", out[i].text,
+            jaxpr_type(out[i].dtype, out[i].shape));
+  fprintf(p->body, " = ");
+  vfprintf(p->body, call, args);
+  for (int i = 0; i < n; i++)
+    fprintf(p->body, "%s%s", i ? ", " : " ", in[i].text);
+  fprintf(p->body, "\n");
+}
+ref jaxpr_emit(jaxpr_program *p, cx_dtype dtype, cx_dims shape, int n,
+               const ref *in, const char *call, ...) {
+  ref out = fresh(p, dtype, shape);
+  va_list args;
+  va_start(args, call);
+  write_equation(p, 1, &out, n, in, call, args);
+  va_end(args);
+  return out;
+}
+void jaxpr_emit_n(jaxpr_program *p, int n_out, ref *out, int n, const ref *in,
+                  const char *call, ...) {
+  va_list args;
+  if (n_out == 0) return; /* nothing is wanted of it */
+  for (int i = 0; i < n_out; i++) out[i] = fresh(p, out[i].dtype, out[i].shape);
+  va_start(args, call);
+  write_equation(p, n_out, out, n, in, call, args);
+  va_end(args);
+}
+ref jaxpr_number(cx_dtype dtype, double x) {
+  ref r = { .dtype = dtype };
+  if (dtype == CX_BOOL)
+    snprintf(r.text, sizeof r.text, "%s:bool", x != 0 ? "true" : "false");
+  else
+    snprintf(r.text, sizeof r.text, "%.17g:%s", x, jaxpr_dtype_text(dtype));
+  return r;
+}
+ref jaxpr_full(jaxpr_program *p, cx_dtype dtype, cx_dims shape, double x) {
+  ref number = jaxpr_number(dtype, x);
+  return jaxpr_emit(p, dtype, shape, 1, &number,
+                    "broadcast_in_dim[shape=%s, map=()]", jaxpr_list(shape));
+}
+static bool same_dims(cx_dims a, cx_dims b) {
+  return a.n == b.n && memcmp(a.d, b.d, sizeof a.d[0] * (size_t)a.n) == 0;
+}
+static cx_dims counting(int n) {
+  cx_dims dims = { .n = n };
+  for (int i = 0; i < n; i++) dims.d[i] = i;
+  return dims;
+}
+ref jaxpr_spread(jaxpr_program *p, ref x, cx_dims shape) {
+  if (x.shape.n == 0 || same_dims(x.shape, shape)) return x;
+  return jaxpr_emit(p, x.dtype, shape, 1, &x,
+                    "broadcast_in_dim[shape=%s, map=%s]", jaxpr_list(shape),
+                    jaxpr_list(counting(x.shape.n)));
+}
+ref jaxpr_convert(jaxpr_program *p, ref x, cx_dtype dtype) {
+  if (x.dtype == dtype) return x;
+  return jaxpr_emit(p, dtype, x.shape, 1, &x, "convert[type=%s]",
+                    jaxpr_dtype_text(dtype));
+}
+
+/* -- literals and constants --------------------------------------------------------------------- */
+
+/* Element i of an array's bytes as a literal. */
+static ref element(cx_dtype dtype, const unsigned char *bytes, size_t i) {
+  ref r = { .dtype = dtype };
+  char number[40];
+  float f;
+  double d;
+  int64_t s = 0;
+  uint64_t u = 0;
+  size_t size = dtype == CX_BOOL || dtype == CX_I8 || dtype == CX_U8 ? 1
+                : dtype == CX_I16 || dtype == CX_U16 || dtype == CX_F16 ||
+                        dtype == CX_BF16
+                    ? 2
+                : dtype == CX_I32 || dtype == CX_U32 || dtype == CX_F32 ? 4
+                                                                        : 8;
+  memcpy(&u, bytes + i * size, size);
+  switch (dtype) {
+  case CX_BOOL:
+    snprintf(number, sizeof number, u ? "true" : "false");
+    break;
+  case CX_F32:
+    memcpy(&f, &u, sizeof f);
+    if (isnan(f))
+      snprintf(number, sizeof number, "nan");
+    else
+      snprintf(number, sizeof number, "%.9g", (double)f);
+    break;
+  case CX_F64:
+    memcpy(&d, &u, sizeof d);
+    if (isnan(d))
+      snprintf(number, sizeof number, "nan");
+    else
+      snprintf(number, sizeof number, "%.17g", d);
+    break;
+  case CX_F16:
+  case CX_BF16:
+    snprintf(number, sizeof number, "0x%04llx", (unsigned long long)u);
+    break;
+  case CX_U8:
+  case CX_U16:
+  case CX_U32:
+  case CX_U64:
+    snprintf(number, sizeof number, "%llu", (unsigned long long)u);
+    break;
+  default: /* signed: extend */
+    s = (int64_t)(u << (64 - 8 * size)) >> (64 - 8 * size);
+    snprintf(number, sizeof number, "%lld", (long long)s);
+  }
+  snprintf(r.text, sizeof r.text, "%s:%s", number, jaxpr_dtype_text(dtype));
+  return r;
+}
+static ref literal(jaxpr_program *p, const json_t *atom) {
+  const json_t *array = json_object_get(atom, "lit");
+  ref r = jaxpr_binding(p->w, array);
+  size_t n;
+  unsigned char *bytes = record_bytes(array, &n);
+  if (bytes && r.dtype && r.shape.n == 0 && n > 0)
+    r = element(r.dtype, bytes, 0);
+  else
+    r = jaxpr_fail(p->w, "a literal that is no number");
+  free(bytes);
+  return r;
+}
+/* A small array of a nested jaxpr: its elements, stacked and shaped. */
+static ref constant(jaxpr_program *p, const json_t *array) {
+  ref r = jaxpr_binding(p->w, array), parts[64];
+  size_t n;
+  unsigned char *bytes = record_bytes(array, &n);
+  int64_t count = 1;
+  for (int i = 0; i < r.shape.n; i++) count *= r.shape.d[i];
+  if (!bytes || count > 64 || r.dtype == CX_KEY) {
+    free(bytes);
+    return jaxpr_missing(p->w, "a large constant in a nested jaxpr");
+  }
+  for (int64_t i = 0; i < count; i++)
+    parts[i] = element(r.dtype, bytes, (size_t)i);
+  free(bytes);
+  if (count == 0) return jaxpr_full(p, r.dtype, r.shape, 0);
+  ref flat = jaxpr_emit(p, r.dtype, (cx_dims){ .n = 1, .d = { count } },
+                        (int)count, parts, "stack[axis=0]");
+  return jaxpr_emit(p, r.dtype, r.shape, 1, &flat, "reshape[shape=%s]",
+                    jaxpr_list(r.shape));
+}
+
+/* -- jaxprs ----------------------------------------------------------------------------------------- */
+
+static void bind_var(jaxpr_program *p, const json_t *binding, ref r) {
+  size_t v = (size_t)json_integer_value(json_object_get(binding, "v"));
+  if (v >= 1 << 24) {
+    jaxpr_fail(p->w, "a variable's number is too large");
+    return;
+  }
+  if (v >= p->n_vars) {
+    size_t n = 2 * v + 16;
+    ref *more = realloc(p->vars, n * sizeof *more);
+    if (!more) {
+      jaxpr_fail(p->w, "out of memory");
+      return;
+    }
+    memset(more + p->n_vars, 0, (n - p->n_vars) * sizeof *more);
+    p->vars = more, p->n_vars = n;
+  }
+  p->vars[v] = r;
+}
+static ref operand(jaxpr_program *p, const json_t *atom) {
+  if (!json_is_integer(atom)) return literal(p, atom);
+  size_t v = (size_t)json_integer_value(atom);
+  if (v < p->n_vars && p->vars[v].dtype) return p->vars[v];
+  return jaxpr_fail(p->w, "a variable is used before it is bound");
+}
+static void equation(jaxpr_program *p, const json_t *eqn) {
+  static const char *const none = "an equation without primitive";
+  ref in[JAXPR_MAX], out[JAXPR_MAX];
+  const json_t *ins = json_object_get(eqn, "i"),
+               *outs = json_object_get(eqn, "o");
+  jaxpr_equation e = {
+    .name = json_string_value(json_object_get(eqn, "p")),
+    .k = json_object_get(eqn, "k"),
+    .n_in = (int)json_array_size(ins),
+    .n_out = (int)json_array_size(outs),
+    .in = in,
+    .out = out,
+  };
+  if (!e.name || e.n_in > JAXPR_MAX || e.n_out > JAXPR_MAX) {
+    jaxpr_fail(p->w, e.name ? "too many operands" : none);
+    return;
+  }
+  for (int i = 0; i < e.n_in; i++)
+    in[i] = operand(p, json_array_get(ins, (size_t)i));
+  for (int i = 0; i < e.n_out; i++) {
+    const json_t *b = json_array_get(outs, (size_t)i);
+    out[i] = json_is_null(b) ? (ref){ .dtype = 0 } : jaxpr_binding(p->w, b);
+  }
+  jaxpr_handler *handle = jaxpr_row_handler(e.name);
+  if (!handle) handle = jaxpr_call_handler(e.name);
+  if (!handle) jaxpr_missing(p->w, e.name);
+  if (!jaxpr_ok(p->w)) return;
+  handle(p, &e);
+  for (int i = 0; i < e.n_out; i++) {
+    const json_t *b = json_array_get(outs, (size_t)i);
+    if (!json_is_null(b)) bind_var(p, b, out[i]);
+  }
+}
+static void write_jaxpr(jaxpr_program *p, const json_t *jaxpr,
+                        const ref *consts, const ref *in, ref *out) {
+  size_t i;
+  json_t *x;
+  ref *vars = p->vars;
+  size_t n_vars = p->n_vars;
+  p->vars = NULL, p->n_vars = 0; /* nested numbers begin anew */
+  json_array_foreach(json_object_get(jaxpr, "consts"), i, x)
+      bind_var(p, x, consts ? consts[i] : constant(p, x));
+  json_array_foreach(json_object_get(jaxpr, "in"), i, x) bind_var(p, x, in[i]);
+  json_array_foreach(json_object_get(jaxpr, "eqns"), i, x) {
+    if (!jaxpr_ok(p->w)) break;
+    equation(p, x);
+  }
+  json_array_foreach(json_object_get(jaxpr, "out"), i, x) if (jaxpr_ok(p->w))
+      out[i] = operand(p, x);
+  free(p->vars);
+  p->vars = vars, p->n_vars = n_vars;
+}
+void jaxpr_inline(jaxpr_program *p, const json_t *jaxpr, const ref *in,
+                  ref *out) {
+  write_jaxpr(p, jaxpr, NULL, in, out);
+}
+void jaxpr_open(jaxpr_program *p, jaxpr_writer *w) {
+  *p = (jaxpr_program){ .w = w };
+  p->body = open_memstream(&p->text, &p->bytes);
+  if (!p->body) jaxpr_fail(w, "out of memory");
+}
+ref jaxpr_input(jaxpr_program *p, cx_dtype dtype, cx_dims shape) {
+  return fresh(p, dtype, shape);
+}
+int jaxpr_close(jaxpr_program *p, int n_in, const ref *in, int n_out,
+                const ref *out) {
+  FILE *to = p->w->out;
+  if (p->body) fclose(p->body);
+  fprintf(to, "program @p%d(", p->w->n_programs);
+  for (int i = 0; i < n_in; i++)
+    fprintf(to, "%s%s: %s", i ? ", " : "", in[i].text,
+            jaxpr_type(in[i].dtype, in[i].shape));
+  fprintf(to, ") {\n%s  return", p->text ? p->text : "");
+  for (int i = 0; i < n_out; i++)
+    fprintf(to, "%s%s", i ? ", " : " ", out[i].text);
+  fprintf(to, "\n}\n");
+  free(p->text);
+  free(p->vars);
+  return p->w->n_programs++;
+}
+static int write_program(jaxpr_writer *w, const json_t *jaxpr, bool lift) {
+  ref in[JAXPR_MAX], out[JAXPR_MAX];
+  const json_t *consts = json_object_get(jaxpr, "consts");
+  const json_t *ins = json_object_get(jaxpr, "in");
+  int n_consts = lift ? (int)json_array_size(consts) : 0, n = n_consts;
+  int n_out = (int)json_array_size(json_object_get(jaxpr, "out"));
+  size_t i;
+  json_t *x;
+  jaxpr_program p;
+  jaxpr_open(&p, w);
+  if (n_consts + (int)json_array_size(ins) > JAXPR_MAX || n_out > JAXPR_MAX) {
+    jaxpr_fail(w, "too many inputs or outputs");
+    return jaxpr_close(&p, 0, in, 0, out);
+  }
+  for (int k = 0; k < n_consts; k++) {
+    ref t = jaxpr_binding(w, json_array_get(consts, (size_t)k));
+    in[k] = jaxpr_input(&p, t.dtype, t.shape);
+  }
+  json_array_foreach(ins, i, x) {
+    ref t = jaxpr_binding(w, x);
+    in[n++] = jaxpr_input(&p, t.dtype, t.shape);
+  }
+  if (jaxpr_ok(w)) write_jaxpr(&p, jaxpr, lift ? in : NULL, in + n_consts, out);
+  return jaxpr_close(&p, n, in, jaxpr_ok(w) ? n_out : 0, out);
+}
+int jaxpr_nested(jaxpr_writer *w, const json_t *object) {
+  const json_t *jaxpr = json_object_get(object, "jaxpr");
+  if (!json_is_object(jaxpr)) jaxpr_fail(w, "a nested jaxpr is missing");
+  return write_program(w, jaxpr, false);
+}
+char *jaxpr_to_text(const json_t *jaxpr, jaxpr_writer *w) {
+  char *text = NULL;
+  size_t bytes = 0;
+  *w = (jaxpr_writer){ 0 };
+  w->out = open_memstream(&text, &bytes);
+  if (!w->out) return NULL;
+  write_program(w, jaxpr, true);
+  fclose(w->out);
+  if (jaxpr_ok(w)) return text;
+  free(text);
+  return NULL;
+}

@@ -6,13 +6,18 @@
 if(NOT BUILD_SHARED_LIBS)
   pkg_check_modules(CMOCKA REQUIRED IMPORTED_TARGET cmocka)
   file(GLOB support CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/tests/support/*.c)
+  add_library(test_support STATIC EXCLUDE_FROM_ALL ${support})
+  target_include_directories(test_support PRIVATE
+    ${PROJECT_SOURCE_DIR}/src ${PROJECT_SOURCE_DIR}/tests)
+  target_link_libraries(test_support PUBLIC ${public_libraries}
+    PkgConfig::CMOCKA)
   file(GLOB tests CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/tests/*_test.c)
   foreach(file IN LISTS tests)
     get_filename_component(name ${file} NAME_WE)
-    add_executable(${name} ${file} ${support})
+    add_executable(${name} ${file})
     target_include_directories(${name} PRIVATE
       ${PROJECT_SOURCE_DIR}/src ${PROJECT_SOURCE_DIR}/tests)
-    target_link_libraries(${name} PRIVATE ${public_libraries}
+    target_link_libraries(${name} PRIVATE test_support ${public_libraries}
       PkgConfig::CMOCKA PkgConfig::JANSSON PkgConfig::LIBZIP PkgConfig::ZLIB
       Threads::Threads m)
     set_target_properties(${name} PROPERTIES

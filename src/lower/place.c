@@ -74,6 +74,7 @@ static bool reshape_place(const cx_dims *from, const cxi_place *place,
   }
   const cxi_pattern p = cxi_pattern_of(from, place->strides);
   *out = (cxi_place){ place->root, place->offset, { 0 } };
+  if (cxi_dims_count(to) == 0) return true; /* no element has a place */
   int j = to->n - 1;
   for (int i = p.n - 1; i >= 0; i--) {
     int64_t rest = p.sizes[i], stride = p.strides[i];

@@ -169,12 +169,41 @@ static void test_reductions(void **state) {
       }
 }
 
+/* Transposes of all permutations, alone, joined and padded. */
+static void test_moves(void **state) {
+  (void)state;
+  static const char *const types[] = { "f32", "u8", "f64", "bf16" };
+  static const int orders[][3] = { { 0, 2, 1 }, { 1, 0, 2 }, { 1, 2, 0 },
+                                   { 2, 0, 1 }, { 2, 1, 0 } };
+  static const int sizes[] = { 37, 70, 45 };
+  for (int type = 0; type < 4; type++)
+    for (int i = 0; i < 5; i++) {
+      char text[900];
+      const int *o = orders[i], a = sizes[o[0]], b = sizes[o[1]],
+                c = sizes[o[2]];
+      const char *t = types[type];
+      snprintf(text, sizeof text,
+               "program @f(%%0: %s[37,70,45], %%1: %s[], %%2: i32[]) {"
+               " %%3: %s[%d,%d,%d] = transpose[permutation=(%d,%d,%d)] %%0"
+               " %%4: %s[%d,%d,%d] = concatenate[axis=1] %%3, %%3"
+               " %%5: %s[%d,%d,%d] = pad[low=(1,0,2), high=(0,3,0),"
+               " interior=(0,0,1)] %%3, %%1"
+               " %%6: %s[%d,%d,5] = dynamic_slice[sizes=(%d,%d,5)] %%3, %%2,"
+               " %%2, %%2 %%7: %s[%d,%d,%d] = dynamic_update_slice %%3, %%6,"
+               " %%2, %%2, %%2 return %%3, %%4, %%5, %%6, %%7 }",
+               t, t, t, a, b, c, o[0], o[1], o[2], t, a, 2 * b, c, t, a + 1,
+               b + 3, 2 * c + 1, t, a, b, a, b, t, a, b, c);
+      check(text, 0, 0, (uint64_t)i, 0);
+    }
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
     cmocka_unit_test(test_rows),
     cmocka_unit_test(test_programs),
     cmocka_unit_test(test_products),
     cmocka_unit_test(test_reductions),
+    cmocka_unit_test(test_moves),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

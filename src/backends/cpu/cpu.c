@@ -6,7 +6,12 @@
 /* The addend of a product is dense. */
 static bool reads_views(const cxi_row *row, uint32_t k) {
   switch (row->prim) {
-  case CXI_PRIM_copy: return true;
+  case CXI_PRIM_copy:
+  case CXI_PRIM_concatenate:
+  case CXI_PRIM_stack:
+  case CXI_PRIM_pad: return true;
+  case CXI_PRIM_dynamic_slice: return k == 0;
+  case CXI_PRIM_dynamic_update_slice: return k == 1;
   case CXI_PRIM_dot_general: return k < 2;
   default:
     return row->form == CXI_FORM_ELEMENTWISE || row->form == CXI_FORM_REDUCE;
@@ -22,6 +27,7 @@ static bool is_reduction(const cxi_unit *unit) {
 }
 
 static size_t workspace(const cxi_unit *unit) {
+  if (cxi_cpu_move_takes(unit)) return 0;
   if (unit->kind == CXI_UNIT_FUSED) return cxi_cpu_fused_workspace(unit);
   if (is_product(unit)) return cxi_cpu_product_workspace(unit);
   if (is_reduction(unit)) return 0;
@@ -35,6 +41,7 @@ static bool in_place(const cxi_unit *unit, uint32_t k) {
 
 static bool compile(const cxi_unit *unit, cxi_arena *arena, cxi_thunk *out,
                     cxi_error *error) {
+  if (cxi_cpu_move_takes(unit)) return cxi_cpu_move(unit, arena, out, error);
   if (unit->kind == CXI_UNIT_FUSED)
     return cxi_cpu_fused(unit, arena, out, error);
   if (is_product(unit)) return cxi_cpu_product(unit, arena, out, error);

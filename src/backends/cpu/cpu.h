@@ -34,6 +34,11 @@ bool cxi_cpu_product(const cxi_unit *unit, cxi_arena *arena, cxi_thunk *out,
 bool cxi_cpu_reduce_takes(const cxi_unit *unit);
 bool cxi_cpu_reduce(const cxi_unit *unit, cxi_arena *arena, cxi_thunk *out,
                     cxi_error *error);
+/* move.c: copies of views, concatenate, stack, pad and slices at starts known
+ * only when running; a fused unit that is one such copy */
+bool cxi_cpu_move_takes(const cxi_unit *unit);
+bool cxi_cpu_move(const cxi_unit *unit, cxi_arena *arena, cxi_thunk *out,
+                  cxi_error *error);
 /* evaluate.c: any row, by its `evaluate` */
 size_t cxi_cpu_evaluate_workspace(const cxi_unit *unit);
 bool cxi_cpu_by_evaluate(const cxi_unit *unit, cxi_arena *arena, cxi_thunk *out,

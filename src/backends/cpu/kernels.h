@@ -40,6 +40,11 @@ typedef struct cxi_cpu_kernels {
   void (*spread[4])(int64_t rows, int64_t n, void *out, const void *in);
   void (*gather[4])(const cxi_pattern *pattern, int64_t start, int64_t n,
                     void *out, const void *in);
+  /* out[r out_row + c] = in[c in_column + r] */
+  void (*turn[4])(int64_t rows, int64_t columns, void *out, int64_t out_row,
+                  const void *in, int64_t in_column);
+  void (*line[4])(int64_t n, void *out, int64_t out_step, const void *in,
+                  int64_t in_step);
   cxi_product_kernels product_f32, product_f64;
 } cxi_cpu_kernels;
 

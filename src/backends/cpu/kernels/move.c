@@ -32,6 +32,8 @@ void CXI_FOR_ISA(cxi_cpu_kernels_fill)(cxi_cpu_kernels *set) {
               CXI_FOR_ISA(cxi_cpu_u64)[CXI_PRIM_copy] },
     .fill = { fill_8, fill_16, fill_32, fill_64 },
     .spread = { spread_8, spread_16, spread_32, spread_64 },
+    .turn = { turn_8, turn_16, turn_32, turn_64 },
+    .line = { line_8, line_16, line_32, line_64 },
     .gather = { gather_8, gather_16, gather_32, gather_64 },
   };
   CXI_FOR_ISA(cxi_cpu_set_convert)(set);

@@ -1,40 +1,13 @@
 /* bert_load.c - configurations, fresh parameters, checkpoints. */
-#include <jansson.h>
-#include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 
 #include "calx/models/bert.h"
 #include "calx/models/nn.h"
+#include "config.h"
 
 /* -- config.json ---------------------------------------------------------------------- */
 
-static bool bad_field(const char *name, const char *why) {
-  cx_fail(CX_ETREE, "bert config: \"%s\" %s", name, why);
-  return false;
-}
-/* A positive integer; `otherwise` where the field is absent. */
-static bool read_size(const json_t *root, const char *name, int otherwise,
-                      int *out) {
-  const json_t *x = json_object_get(root, name);
-  *out = otherwise;
-  if (!x || json_is_null(x)) return true;
-  json_int_t value = json_is_integer(x) ? json_integer_value(x) : 0;
-  if (value < 1 || value > 1 << 28)
-    return bad_field(name, "is no positive size");
-  *out = (int)value;
-  return true;
-}
-static bool read_number(const json_t *root, const char *name, double otherwise,
-                        double most, double *out) {
-  const json_t *x = json_object_get(root, name);
-  *out = otherwise;
-  if (!x || json_is_null(x)) return true;
-  *out = json_number_value(x);
-  if (!json_is_number(x) || !(*out >= 0 && *out <= most))
-    return bad_field(name, "is out of range");
-  return true;
-}
 /* The names of activations live as long as the program. */
 static bool read_activation(const json_t *root, cx_str *out) {
   static const char *const known[] = { "gelu", "gelu_new", "gelu_pytorch_tanh",
@@ -44,60 +17,48 @@ static bool read_activation(const json_t *root, cx_str *out) {
   const char *name = x ? json_string_value(x) : "gelu";
   for (size_t i = 0; name && i < sizeof known / sizeof *known; i++)
     if (!strcmp(name, known[i])) return *out = known[i], true;
-  return bad_field("hidden_act", name ? name : "is no string");
+  return cxi_config_bad("bert", "hidden_act", name ? name : "is no string");
 }
 static bool read_positions(const json_t *root, bool *out_relative) {
   const json_t *x = json_object_get(root, "position_embedding_type");
   const char *name = x ? json_string_value(x) : "absolute";
   *out_relative = name && !strcmp(name, "relative_key");
   if (*out_relative || (name && !strcmp(name, "absolute"))) return true;
-  return bad_field("position_embedding_type", name ? name : "is no string");
+  return cxi_config_bad("bert", "position_embedding_type",
+                        name ? name : "is no string");
 }
 static bool read_config(const json_t *root, bert_config *c) {
-  if (!json_is_object(root)) return bad_field("", "is no object");
   if (json_is_true(json_object_get(root, "is_decoder")))
-    return bad_field("is_decoder", "is true: this is an encoder");
+    return cxi_config_bad("bert", "is_decoder", "is true: this is an encoder");
   bool ok =
-      read_size(root, "vocab_size", 30522, &c->vocab_size) &&
-      read_size(root, "hidden_size", 768, &c->hidden_size) &&
-      read_size(root, "num_hidden_layers", 12, &c->num_hidden_layers) &&
-      read_size(root, "num_attention_heads", 12, &c->num_attention_heads) &&
-      read_size(root, "intermediate_size", 3072, &c->intermediate_size) &&
-      read_size(root, "max_position_embeddings", 512,
-                &c->max_position_embeddings) &&
-      read_size(root, "type_vocab_size", 2, &c->type_vocab_size) &&
-      read_number(root, "layer_norm_eps", 1e-12, 1, &c->layer_norm_eps) &&
-      read_number(root, "hidden_dropout_prob", 0.1, 1,
-                  &c->hidden_dropout_prob) &&
-      read_number(root, "attention_probs_dropout_prob", 0.1, 1,
-                  &c->attention_dropout_prob) &&
+      cxi_config_size("bert", root, "vocab_size", 30522, &c->vocab_size) &&
+      cxi_config_size("bert", root, "hidden_size", 768, &c->hidden_size) &&
+      cxi_config_size("bert", root, "num_hidden_layers", 12,
+                      &c->num_hidden_layers) &&
+      cxi_config_size("bert", root, "num_attention_heads", 12,
+                      &c->num_attention_heads) &&
+      cxi_config_size("bert", root, "intermediate_size", 3072,
+                      &c->intermediate_size) &&
+      cxi_config_size("bert", root, "max_position_embeddings", 512,
+                      &c->max_position_embeddings) &&
+      cxi_config_size("bert", root, "type_vocab_size", 2,
+                      &c->type_vocab_size) &&
+      cxi_config_number("bert", root, "layer_norm_eps", 1e-12, 1,
+                        &c->layer_norm_eps) &&
+      cxi_config_number("bert", root, "hidden_dropout_prob", 0.1, 1,
+                        &c->hidden_dropout_prob) &&
+      cxi_config_number("bert", root, "attention_probs_dropout_prob", 0.1, 1,
+                        &c->attention_dropout_prob) &&
       read_activation(root, &c->hidden_act) &&
       read_positions(root, &c->relative_key);
   if (ok && c->hidden_size % c->num_attention_heads)
-    return bad_field("hidden_size", "is no multiple of num_attention_heads");
+    return cxi_config_bad("bert", "hidden_size",
+                          "is no multiple of num_attention_heads");
   return ok;
 }
-/* path, or path/name if path is a folder. */
-static const char *inside(const char *path, const char *name, char *room,
-                          size_t bytes) {
-  struct stat s;
-  if (stat(path, &s) != 0 || !S_ISDIR(s.st_mode)) return path;
-  return snprintf(room, bytes, "%s/%s", path, name) < (int)bytes ? room : path;
-}
 bool bert_config_load(const char *path, bert_config *out) {
-  char room[4096];
-  json_error_t error;
   *out = (bert_config){ 0 };
-  path = inside(path, "config.json", room, sizeof room);
-  FILE *f = fopen(path, "rb");
-  if (!f) {
-    cx_fail(CX_EIO, "bert config: %s cannot be opened", path);
-    return false;
-  }
-  json_t *root = json_loadf(f, JSON_REJECT_DUPLICATES, &error);
-  fclose(f);
-  if (!root)
-    cx_fail(CX_ETREE, "bert config: %s:%d: %s", path, error.line, error.text);
+  json_t *root = cxi_config_read("bert", path);
   bool ok = root && read_config(root, out);
   json_decref(root);
   return ok;
@@ -164,9 +125,9 @@ CX_DEF_ENV(shapes, bert_config, c, key) {
 
 static const char *checkpoint_file(const char *path, char *room, size_t bytes) {
   struct stat s;
-  const char *whole = inside(path, "model.safetensors", room, bytes);
+  const char *whole = cxi_inside_folder(path, "model.safetensors", room, bytes);
   if (whole == path || stat(whole, &s) == 0) return whole;
-  return inside(path, "model.safetensors.index.json", room, bytes);
+  return cxi_inside_folder(path, "model.safetensors.index.json", room, bytes);
 }
 cx bert_load(const bert_config *c, const char *path) {
   char room[4096];

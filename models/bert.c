@@ -2,6 +2,7 @@
  * d head size. */
 #include "calx/models/bert.h"
 
+#include <float.h>
 #include <math.h>
 #include <string.h>
 
@@ -26,8 +27,8 @@ static cx relative_scores(const bert_config *c, cx params, cx q) {
   cx table = cx_take(cx_get(params, "distance_embedding.weight"), distance, 0);
   return cx_einsum("bqnd,qkd->bnqk", q, table);
 }
-/* x (b, s, h), mask (b, 1, 1 or s, s) -> (b, s, h) */
-static cx self_attention(const bert_config *c, cx params, cx x, cx mask,
+/* x (b, s, h), bias (b, 1, 1 or s, s) -> (b, s, h) */
+static cx self_attention(const bert_config *c, cx params, cx x, cx bias,
                          cx key) {
   cx q = heads(c, nn_linear(cx_get(params, "query"), x));
   cx k = heads(c, nn_linear(cx_get(params, "key"), x));
@@ -35,16 +36,16 @@ static cx self_attention(const bert_config *c, cx params, cx x, cx mask,
   cx scores = cx_einsum("bqnd,bknd->bnqk", q, k);
   if (c->relative_key) scores = cx_add(scores, relative_scores(c, params, q));
   scores = cx_mul(scores, 1 / sqrt((double)cx_dim(q, -1)));
-  if (!cx_is_none(mask)) scores = cx_where(mask, scores, -3.4028235e38);
+  if (!cx_is_none(bias)) scores = cx_add(scores, bias);
   cx probs = cx_checkpoint_name(cx_softmax(scores), "probs");
   probs = cx_dropout(probs, c->attention_dropout_prob, key);
   return cx_reshape(cx_einsum("bnqk,bknd->bqnd", probs, v), cx_shape(x));
 }
-CX_DEF_ENV(layer, bert_config, c, params, x, mask, key) {
+CX_DEF_ENV(layer, bert_config, c, params, x, bias, key) {
   cx k1, k2, k3;
   cx_split(key, &k1, &k2, &k3);
   double rate = c->hidden_dropout_prob;
-  cx a = self_attention(c, cx_get(params, "attention.self"), x, mask, k1);
+  cx a = self_attention(c, cx_get(params, "attention.self"), x, bias, k1);
   a = nn_linear(cx_get(params, "attention.output.dense"), a);
   x = norm(c, cx_get(params, "attention.output.LayerNorm"),
            cx_add(cx_dropout(a, rate, k2), x));
@@ -59,10 +60,18 @@ static cx_fn layer_fn(const bert_config *c) {
   return c->checkpoint_layers ? cx_checkpoint(f) : f;
 }
 
+/* Rows of the word embeddings; through that of the padding no gradient flows,
+ * as in the published code, so that training leaves it alone. */
+static cx words(const bert_config *c, cx params, cx ids) {
+  cx rows = nn_embedding(params, ids);
+  if (c->pad_token_id < 0) return rows;
+  cx padding = cx_expand(cx_eq(ids, c->pad_token_id), -1);
+  return cx_where(padding, cx_stop_gradient(rows), rows);
+}
 /* Word and type, then position: the published order of the sums. */
 static cx embed(const bert_config *c, cx params, cx ids, cx types, cx positions,
                 cx key) {
-  cx word = nn_embedding(cx_get(params, "word_embeddings"), ids);
+  cx word = words(c, cx_get(params, "word_embeddings"), ids);
   cx type_table = cx_get(params, "token_type_embeddings.weight");
   cx x = cx_add(word, cx_is_none(types) ? cx_index(type_table, 0)
                                         : cx_take(type_table, types, 0));
@@ -73,11 +82,19 @@ static cx embed(const bert_config *c, cx params, cx ids, cx types, cx positions,
   x = norm(c, cx_get(params, "LayerNorm"), x);
   return cx_dropout(x, c->hidden_dropout_prob, key);
 }
-/* (b, s) or (b, s, s) of any dtype -> bool (b, 1, 1 or s, s) */
-static cx visible(cx mask) {
+static double lowest(cx_dtype type) {
+  return type == CX_F16    ? -65504
+         : type == CX_BF16 ? -0x1.fep127
+                           : -(double)FLT_MAX;
+}
+/* mask (b, s) or (b, s, s) of any dtype -> what the scores gain: (b, 1, 1 or s,
+ * s), 0 or the lowest number. Where nothing is visible all scores are equal and
+ * the weights uniform. */
+static cx visibility(cx mask, cx_dtype type) {
   if (cx_is_none(mask)) return mask;
   if (cx_type(mask) != CX_BOOL) mask = cx_ne(mask, 0);
-  return cx_ndim(mask) == 3 ? cx_expand(mask, 1) : cx_expand(mask, 1, 2);
+  cx bias = cx_where(mask, cx_scalar(0, type), lowest(type));
+  return cx_ndim(mask) == 3 ? cx_expand(bias, 1) : cx_expand(bias, 1, 2);
 }
 CX_DEFINE_ENV(bert_encode, bert_config, c, params, ids, types, mask, positions,
               key) {
@@ -89,10 +106,10 @@ CX_DEFINE_ENV(bert_encode, bert_config, c, params, ids, types, mask, positions,
                    (long long)s, c->max_position_embeddings);
   cx x = embed(c, cx_get(params, "embeddings"), ids, types, positions,
                cx_fold(key, 0));
-  mask = visible(mask);
+  cx bias = visibility(mask, cx_type(x));
   for (int i = 0; i < c->num_hidden_layers; i++) {
     CX_NAMED("layer.%d", i);
-    x = cx_call(layer_fn(c), cx_get(params, "encoder.layer.%d", i), x, mask,
+    x = cx_call(layer_fn(c), cx_get(params, "encoder.layer.%d", i), x, bias,
                 cx_fold(key, i + 1));
   }
   return x;

@@ -27,6 +27,14 @@ static bool read_positions(const json_t *root, bool *out_relative) {
   return cxi_config_bad("bert", "position_embedding_type",
                         name ? name : "is no string");
 }
+/* null: -1. */
+static bool read_padding(const json_t *root, bert_config *c) {
+  const json_t *x = json_object_get(root, "pad_token_id");
+  json_int_t id = json_is_integer(x) ? json_integer_value(x) : -1;
+  c->pad_token_id = x ? (int)id : 0;
+  if (!x || json_is_null(x) || (id >= 0 && id < c->vocab_size)) return true;
+  return cxi_config_bad("bert", "pad_token_id", "is no token");
+}
 static bool read_config(const json_t *root, bert_config *c) {
   if (json_is_true(json_object_get(root, "is_decoder")))
     return cxi_config_bad("bert", "is_decoder", "is true: this is an encoder");
@@ -49,7 +57,7 @@ static bool read_config(const json_t *root, bert_config *c) {
                         &c->hidden_dropout_prob) &&
       cxi_config_number("bert", root, "attention_probs_dropout_prob", 0.1, 1,
                         &c->attention_dropout_prob) &&
-      read_activation(root, &c->hidden_act) &&
+      read_padding(root, c) && read_activation(root, &c->hidden_act) &&
       read_positions(root, &c->relative_key);
   if (ok && c->hidden_size % c->num_attention_heads)
     return cxi_config_bad("bert", "hidden_size",

@@ -15,7 +15,9 @@ extern "C" {
 CX_STRUCT(bert_config, (int, vocab_size), (int, hidden_size),
           (int, num_hidden_layers), (int, num_attention_heads),
           (int, intermediate_size), (int, max_position_embeddings),
-          (int, type_vocab_size), (double, layer_norm_eps),
+          (int, type_vocab_size),
+          (int, pad_token_id), /* its row gets no gradient; -1: none */
+          (double, layer_norm_eps),
           (double, hidden_dropout_prob), (double, attention_dropout_prob),
           (cx_str, hidden_act), (bool, relative_key),
           (bool, checkpoint_layers));

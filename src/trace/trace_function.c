@@ -210,6 +210,9 @@ static cxi_entry *trace_code(cxi_request *q) {
     entry =
         p ? make_entry(q, &t, p, captured.n, &r) : cxi_request_error(q, &error);
   } else {
+    /* The function that called this one may ignore the poison; its trace must
+     * not be kept all the same. */
+    cxi_trace_fail(t.outer, q->poison);
     cxi_builder_abandon(&t.builder);
   }
   cxi_trace_free(&t);

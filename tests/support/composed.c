@@ -78,9 +78,9 @@ static void attention_arguments(cx_dtype t, cx out[3]) {
 CX_DEF(gathers, x, y, i) {
   cx rows = cx_take(x, i, 0), moved = cx_at_add(x, (i), y);
   cx set = cx_at_set(x, (i, CX_RANGE(0, 2)), 0.5);
-  cx u = cx_add(cx_mul(cx_iota(CX_I32, 0, 4), 2), cx_mul(0, i));
+  cx u = cx_sub(4, cx_add(cx_iota(CX_I32, 0, 4), cx_mul(0, i)));
   cx low = cx_at_min(x, (u), y, .mode = CX_CLIP, .unique = true);
-  cx along = cx_take_along(y, cx_expand(i, -1), 1);
+  cx along = cx_take_along(y, cx_expand(cx_rem(i, 3), -1), 1);
   return cx_tuple(cx_mul(rows, y), cx_square(moved), set, low, along,
                   cx_index(x, i, CX_STEP(2)));
 }

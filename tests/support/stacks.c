@@ -20,6 +20,7 @@ cx stack_total(cx tree) {
   for (int i = 0; i < cx_leaf_count(tree); i++) {
     if (!is_float(cx_leaf(tree, i))) continue;
     cx one = cx_sum(cx_sin(cx_leaf(tree, i)));
+    if (sum.index) one = cx_cast(one, cx_type(sum));
     sum = sum.index ? cx_add(sum, one) : one;
   }
   return sum.index ? sum : cx_scalar(0, CX_F32);

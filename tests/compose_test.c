@@ -50,7 +50,8 @@ static void complain(product p, const char *what, const char *why) {
   if (n_failed > 3) return;
   p.function->arguments(CX_F32, a);
   print_error("%s\n", cx_jaxpr(stack_make(cx_fn_make(p.function->def, NULL),
-                                          p.stack, ""), a[0], a[1], a[2]));
+                                          p.stack, ""),
+                               a[0], a[1], a[2]));
   cx_error(NULL);
 }
 
@@ -113,7 +114,8 @@ static void check_bits(product p) {
   same(p, "reference", &want, run(p, REFERENCE, CX_F32, "", ""), 0);
   same(p, "two threads", &want, run(p, TWO_THREADS, CX_F32, "", ""), 0);
   same(p, "jit", &want, run(p, CPU, CX_F32, "J", ""), 0);
-  same(p, "jit and checkpoint left out", &want, run(p, CPU, CX_F32, "", leave), 0);
+  same(p, "jit and checkpoint left out", &want, run(p, CPU, CX_F32, "", leave),
+       0);
   outer_loops(p.stack, loops);
   if (loops[0]) same(p, "loops", &want, run(p, CPU, CX_F32, "", loops), 0);
   snapshot_free(&want);
@@ -121,8 +123,7 @@ static void check_bits(product p) {
 
 static void check_values(product p) {
   snapshot want = run(p, CPU, CX_F64, "", "JCVWS");
-  if (want.types)
-    same(p, "plain", &want, run(p, CPU, CX_F64, "", ""), 1e-9);
+  if (want.types) same(p, "plain", &want, run(p, CPU, CX_F64, "", ""), 1e-9);
   snapshot_free(&want);
 }
 
@@ -133,8 +134,8 @@ static cx moved(cx tree, double h) {
   for (int i = 0; i < n; i++) {
     cx a = leaves[i] = cx_leaf(tree, i);
     if (cx_type(a) == CX_F64)
-      leaves[i] =
-          cx_add(a, cx_mul(composed_floats(CX_F64, 99 + (uint64_t)i, cx_shape(a)), h));
+      leaves[i] = cx_add(
+          a, cx_mul(composed_floats(CX_F64, 99 + (uint64_t)i, cx_shape(a)), h));
   }
   return cx_unflatten(tree, n, leaves);
 }
@@ -164,8 +165,8 @@ static void check_gradient(product p) {
   char text[128];
   if (cx_error(&message) != CX_OK) {
     complain(p, "gradient failed", message);
-  } else if (!(want - got < 1e-5 * (1 + (want < 0 ? -want : want)))
-             || !(got - want < 1e-5 * (1 + (want < 0 ? -want : want)))) {
+  } else if (!(want - got < 1e-5 * (1 + (want < 0 ? -want : want))) ||
+             !(got - want < 1e-5 * (1 + (want < 0 ? -want : want)))) {
     snprintf(text, sizeof text, "%.12g and %.12g", want, got);
     complain(p, "difference and gradient", text);
   }
@@ -186,8 +187,8 @@ static void check_product(product p) {
   check_bits(p);
   if (n_failed > before) return;
   check_values(p);
-  if (!strchr(p.stack, 'T') && has_true_derivative(p.function)
-      && strlen(p.stack) < 3)
+  if (!strchr(p.stack, 'T') && has_true_derivative(p.function) &&
+      strlen(p.stack) < 3)
     check_gradient(p);
 }
 
@@ -207,7 +208,8 @@ static void stack_word(int number, char *out) {
 
 /* A tenth of the stacks of three for each function, another one for the next. */
 static bool chosen(int function, int number) {
-  return getenv("CX_ALL") || number < 1 + 7 + 49 || (number + function) % 12 == 0;
+  return getenv("CX_ALL") || number < 1 + 7 + 49 ||
+         (number + function) % 12 == 0;
 }
 
 static void check_function(int i) {

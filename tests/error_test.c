@@ -250,6 +250,28 @@ static void transforms_say_what_is_wrong(void **state) {
   (void)r;
 }
 
+CX_DEF(bad, x) { return cx_reshape(x, 7); }
+CX_DEF(ignores, x) {
+  cx lost = cx_call(CX_FN(bad), x);
+  (void)lost;
+  return cx_sum(x);
+}
+
+/* A function that loses the poison of a failed call fails all the same, each
+ * time anew: its trace is not kept. */
+static void an_ignored_error_spoils_the_trace(void **state) {
+  (void)state;
+  CX_SCOPE;
+  cx x = cx_ones(CX_F32, 3);
+  for (int i = 0; i < 2; i++) {
+    cx r = cx_call(CX_FN(ignores), x);
+    assert_int_equal(cx_size(r), 0);
+    assert_error(CX_ESHAPE, "reshape: f32[3] has 3 elements, not [7]");
+    r = cx_call(cx_jit(cx_grad(CX_FN(ignores))), x);
+    assert_error(CX_ESHAPE, "reshape: f32[3] has 3 elements, not [7]");
+  }
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
     cmocka_unit_test(golden_messages),
@@ -261,6 +283,7 @@ int main(void) {
     cmocka_unit_test(the_first_error_is_kept),
     cmocka_unit_test(contexts_report_on_their_own),
     cmocka_unit_test(transforms_say_what_is_wrong),
+    cmocka_unit_test(an_ignored_error_spoils_the_trace),
   };
   return cmocka_run_group_tests(tests, setup, teardown);
 }

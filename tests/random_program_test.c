@@ -97,8 +97,8 @@ static void check_text(uint64_t seed, const snapshot *want) {
   const char *message = "";
   if (cx_error(&message) != CX_OK) {
     complain(seed, "", "text", message);
-  } else if (got.n_bytes != want->n_bytes
-             || memcmp(got.bytes, want->bytes, got.n_bytes) != 0) {
+  } else if (got.n_bytes != want->n_bytes ||
+             memcmp(got.bytes, want->bytes, got.n_bytes) != 0) {
     complain(seed, "", "text", "other bits");
   } else {
     cx_program *q = cx_trace_(again, n, leaves, CX_AT);
@@ -154,8 +154,9 @@ static void check_pairing(uint64_t seed) {
   char text[100];
   if (cx_error(&message) != CX_OK) {
     complain(seed, "", "jvp or vjp", message);
-  } else if (u == u && w == w && !(u - w <= 1e-8 * (1 + (u < 0 ? -u : u))
-                                   && w - u <= 1e-8 * (1 + (u < 0 ? -u : u)))) {
+  } else if (u == u && w == w &&
+             !(u - w <= 1e-8 * (1 + (u < 0 ? -u : u)) &&
+               w - u <= 1e-8 * (1 + (u < 0 ? -u : u)))) {
     snprintf(text, sizeof text, "%.15g and %.15g", u, w);
     complain(seed, "", "jvp and vjp", text);
   }

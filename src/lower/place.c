@@ -63,17 +63,11 @@ cxi_cover cxi_pattern_cover(const cxi_pattern *p, int64_t rows, int64_t n) {
   return CXI_COVER_OTHER;
 }
 
-static bool is_empty(const cx_dims *shape) {
-  for (int i = 0; i < shape->n; i++)
-    if (shape->d[i] == 0) return true;
-  return false;
-}
-
 /* Strides under another shape of the same count, if no copy is needed: groups
  * of axes whose sizes multiply to the same number must each be one axis. */
 static bool reshape_place(const cx_dims *from, const cxi_place *place,
                           const cx_dims *to, cxi_place *out) {
-  if (cxi_place_is_dense(place, from) || is_empty(from)) {
+  if (cxi_place_is_dense(place, from)) {
     *out = cxi_place_dense(place->root, to);
     out->offset = place->offset;
     return true;

@@ -55,8 +55,8 @@ CX_DEF(norms, x, p, z) {
 }
 static void norm_arguments(cx_dtype t, cx out[3]) {
   out[0] = composed_floats(t, 8, 3, 6);
-  out[1] = cx_dict("g", composed_floats(t, 9, 6), "b",
-                   composed_floats(t, 10, 6));
+  out[1] =
+      cx_dict("g", composed_floats(t, 9, 6), "b", composed_floats(t, 10, 6));
   out[2] = cx_none();
 }
 
@@ -94,7 +94,8 @@ CX_DEF(slices, x, y, i) {
   cx part = cx_dynamic_slice(x, i, 3, 0), changed;
   changed = cx_dynamic_update(x, cx_mul(part, y), i, 0);
   cx padded = cx_pad(changed, 0.25, (1, 2));
-  cx joined = cx_concat(0, padded, cx_flip(x, 0), cx_index(x, CX_SLICE(1, 6, 2)));
+  cx joined =
+      cx_concat(0, padded, cx_flip(x, 0), cx_index(x, CX_SLICE(1, 6, 2)));
   return cx_tuple(joined, cx_index(x, i), cx_roll(changed, 2, 0),
                   cx_tile(cx_expand(y, 0), 2, 2));
 }
@@ -153,8 +154,8 @@ CX_DEF(scans, x, y, z) {
   (void)z;
   cx w = cx_outer(x, x);
   cx forth = cx_scan(CX_BIND(cell, .w = w), x, y);
-  cx back = cx_scan(CX_BIND(cell, .w = cx_t(w)), cx_mul(x, 0.5), y,
-                    .reverse = true);
+  cx back =
+      cx_scan(CX_BIND(cell, .w = cx_t(w)), cx_mul(x, 0.5), y, .reverse = true);
   return cx_tuple(forth, back);
 }
 static void scan_arguments(cx_dtype t, cx out[3]) {
@@ -163,17 +164,21 @@ static void scan_arguments(cx_dtype t, cx out[3]) {
   out[2] = cx_none();
 }
 
-CX_DEF(times_sine, x, y) { return cx_mul(x, cx_sin(y)); }
-CX_DEF(plus_square, x, y) { return cx_add(cx_square(x), y); }
+CX_DEF(times_sine, x, y) {
+  return cx_mul(x, cx_sin(y));
+}
+CX_DEF(plus_square, x, y) {
+  return cx_add(cx_square(x), y);
+}
 CX_DEF(first_only, x, y) {
   (void)y;
   return cx_exp(x);
 }
 CX_DEF(conds, x, y, i) {
-  cx a = cx_cond(cx_gt(cx_sum(x), 0), CX_FN(times_sine), CX_FN(plus_square), x,
-                 y);
-  cx b = cx_switch(i, (CX_FN(first_only), CX_FN(times_sine),
-                       CX_FN(plus_square)), a, y);
+  cx a =
+      cx_cond(cx_gt(cx_sum(x), 0), CX_FN(times_sine), CX_FN(plus_square), x, y);
+  cx b = cx_switch(
+      i, (CX_FN(first_only), CX_FN(times_sine), CX_FN(plus_square)), a, y);
   return cx_tuple(a, b);
 }
 static void cond_arguments(cx_dtype t, cx out[3]) {
@@ -182,7 +187,9 @@ static void cond_arguments(cx_dtype t, cx out[3]) {
   out[2] = cx_scalar(2, CX_I32);
 }
 
-CX_DEF(small, s) { return cx_lt(cx_sum(cx_square(cx_nth(s, 0))), 4); }
+CX_DEF(small, s) {
+  return cx_lt(cx_sum(cx_square(cx_nth(s, 0))), 4);
+}
 CX_DEF_ENV(grow, weights, e, s) {
   return cx_tuple(cx_add(cx_mul(cx_nth(s, 0), 1.5), cx_mul(e->w, 0.1)),
                   cx_add(cx_nth(s, 1), 1));
@@ -203,7 +210,9 @@ static void loop_arguments(cx_dtype t, cx out[3]) {
 
 /* -- custom rules ------------------------------------------------------------------- */
 
-CX_DEF(bend_value, x, y) { return cx_mul(cx_sin(x), y); }
+CX_DEF(bend_value, x, y) {
+  return cx_mul(cx_sin(x), y);
+}
 /* Not the true derivative, so that forgetting the rule shows. */
 CX_DEF(bend_rule, p, t) {
   cx x = cx_nth(p, 0), y = cx_nth(p, 1);
@@ -219,15 +228,17 @@ CX_DEF(custom_forward, x, y, z) {
 CX_DEF(scale_fwd, x, y) {
   return cx_tuple(cx_mul(x, y), cx_tuple(cx_cos(x), y));
 }
-CX_DEF(scale_value, x, y) { return cx_mul(x, y); }
+CX_DEF(scale_value, x, y) {
+  return cx_mul(x, y);
+}
 CX_DEF(scale_bwd, res, ct) {
   cx dx = cx_mul(ct, cx_mul(cx_nth(res, 1), 3));
   return cx_tuple(dx, cx_mul(ct, cx_nth(res, 0)));
 }
 CX_DEF(custom_reverse, x, y, z) {
   (void)z;
-  cx_fn scale = cx_custom_vjp(CX_FN(scale_value), CX_FN(scale_fwd),
-                              CX_FN(scale_bwd));
+  cx_fn scale =
+      cx_custom_vjp(CX_FN(scale_value), CX_FN(scale_fwd), CX_FN(scale_bwd));
   return cx_mul(cx_call(scale, cx_square(x), y), x);
 }
 static void custom_arguments(cx_dtype t, cx out[3]) {
@@ -266,10 +277,13 @@ static void tree_arguments(cx_dtype t, cx out[3]) {
                     cx_dict("u", composed_floats(t, 35, 3, 2), "v",
                             composed_floats(t, 36, CX_SCALAR)));
   out[1] = cx_tuple(composed_floats(t, 37, 2));
-  out[2] = cx_tuple(cx_array(int32_t, 3, 4), cx_dict("flag", cx_array(bool, 1, 0)));
+  out[2] =
+      cx_tuple(cx_array(int32_t, 3, 4), cx_dict("flag", cx_array(bool, 1, 0)));
 }
 
-CX_DEF(energy, x, y) { return cx_sum(cx_mul(cx_sin(x), y)); }
+CX_DEF(energy, x, y) {
+  return cx_sum(cx_mul(cx_sin(x), y));
+}
 CX_DEF(inners, x, y, z) {
   (void)z;
   cx value;

@@ -1,19 +1,23 @@
 /* random_arithmetic.c - random elementwise operations, reductions, products. */
 #include "support/random_function.h"
 
-static uint32_t draw(pool *p, uint32_t n) { return chance_draw(&p->chance, n); }
+static uint32_t draw(pool *p, uint32_t n) {
+  return chance_draw(&p->chance, n);
+}
 
 static const cx nothing = { 0 };
-static bool missing(cx a) { return a.index == 0 && a.generation == 0; }
+static bool missing(cx a) {
+  return a.index == 0 && a.generation == 0;
+}
 
 /* -- elementwise ------------------------------------------------------------------ */
 
 static cx float_map(pool *p) {
   static const cx_op ops[] = {
-    CX_OP_NEG, CX_OP_ABS, CX_OP_SIGN, CX_OP_EXPM1, CX_OP_SQUARE, CX_OP_SIN,
-    CX_OP_COS, CX_OP_TANH, CX_OP_ERF, CX_OP_FLOOR, CX_OP_CEIL, CX_OP_ROUND,
-    CX_OP_IS_NAN, CX_OP_IS_FINITE, CX_OP_SIGMOID, CX_OP_RELU, CX_OP_SILU,
-    CX_OP_SOFTPLUS, CX_OP_GELU, CX_OP_GELU_TANH
+    CX_OP_NEG,  CX_OP_ABS,   CX_OP_SIGN,     CX_OP_EXPM1,     CX_OP_SQUARE,
+    CX_OP_SIN,  CX_OP_COS,   CX_OP_TANH,     CX_OP_ERF,       CX_OP_FLOOR,
+    CX_OP_CEIL, CX_OP_ROUND, CX_OP_IS_NAN,   CX_OP_IS_FINITE, CX_OP_SIGMOID,
+    CX_OP_RELU, CX_OP_SILU,  CX_OP_SOFTPLUS, CX_OP_GELU,      CX_OP_GELU_TANH
   };
   const cx_op op = ops[draw(p, sizeof ops / sizeof *ops)];
   return cx_unary_(op, pool_pick(p, A_FLOAT, 0), CX_AT);
@@ -32,12 +36,13 @@ static cx bounded_map(pool *p) {
 }
 
 static cx float_pair(pool *p) {
-  static const cx_op ops[] = { CX_OP_ADD, CX_OP_SUB, CX_OP_MUL, CX_OP_MAXIMUM,
-                               CX_OP_MINIMUM, CX_OP_LOGADDEXP };
+  static const cx_op ops[] = { CX_OP_ADD,     CX_OP_SUB,     CX_OP_MUL,
+                               CX_OP_MAXIMUM, CX_OP_MINIMUM, CX_OP_LOGADDEXP };
   cx a = pool_pick(p, A_FLOAT, 0), b = pool_partner(p, a);
   const cx two[] = { draw(p, 2) ? a : b, a };
-  cx made = cx_fold_(ops[draw(p, 6)], 2, two[0].index == a.index
-                                             ? (const cx[]){ a, b } : two, CX_AT);
+  cx made =
+      cx_fold_(ops[draw(p, 6)], 2,
+               two[0].index == a.index ? (const cx[]){ a, b } : two, CX_AT);
   return draw(p, 2) ? cx_sin(made) : made;
 }
 
@@ -57,11 +62,11 @@ static cx power(pool *p) {
 }
 
 static cx integer_pair(pool *p) {
-  static const cx_op ops[] = {
-    CX_OP_ADD, CX_OP_SUB, CX_OP_MUL, CX_OP_DIV, CX_OP_REM, CX_OP_FLOOR_DIVIDE,
-    CX_OP_MOD, CX_OP_MAXIMUM, CX_OP_MINIMUM, CX_OP_AND, CX_OP_OR, CX_OP_XOR,
-    CX_OP_SHL, CX_OP_SHR
-  };
+  static const cx_op ops[] = { CX_OP_ADD, CX_OP_SUB,     CX_OP_MUL,
+                               CX_OP_DIV, CX_OP_REM,     CX_OP_FLOOR_DIVIDE,
+                               CX_OP_MOD, CX_OP_MAXIMUM, CX_OP_MINIMUM,
+                               CX_OP_AND, CX_OP_OR,      CX_OP_XOR,
+                               CX_OP_SHL, CX_OP_SHR };
   cx a = pool_pick(p, AN_INTEGER, 0), b = pool_partner(p, a);
   return cx_fold_(ops[draw(p, sizeof ops / sizeof *ops)], 2,
                   (const cx[]){ a, b }, CX_AT);
@@ -76,8 +81,8 @@ static cx bool_pair(pool *p) {
 }
 
 static cx comparison(pool *p) {
-  static const cx_op ops[] = { CX_OP_EQ, CX_OP_NE, CX_OP_LT, CX_OP_LE, CX_OP_GT,
-                               CX_OP_GE };
+  static const cx_op ops[] = { CX_OP_EQ, CX_OP_NE, CX_OP_LT,
+                               CX_OP_LE, CX_OP_GT, CX_OP_GE };
   cx a = pool_pick(p, A_NUMBER, 0);
   return cx_fold_(ops[draw(p, 6)], 2, (const cx[]){ a, pool_partner(p, a) },
                   CX_AT);
@@ -96,8 +101,8 @@ static cx choice(pool *p) {
 }
 
 static cx conversion(pool *p) {
-  static const cx_dtype types[] = { CX_I32, CX_U32, CX_BOOL, CX_F32, CX_F64,
-                                    CX_BF16, CX_F16, CX_I64, CX_I8, CX_U8 };
+  static const cx_dtype types[] = { CX_I32,  CX_U32, CX_BOOL, CX_F32, CX_F64,
+                                    CX_BF16, CX_F16, CX_I64,  CX_I8,  CX_U8 };
   const cx_dtype type = types[draw(p, sizeof types / sizeof *types)];
   cx a = pool_pick(p, A_NUMBER | A_BOOL, 0);
   /* Derivatives stay sharp: none goes through fewer bits. */
@@ -126,17 +131,20 @@ static cx_dims some_axes(pool *p, cx a) {
 }
 
 /* Whether the reduction would be over nothing. */
-static bool is_empty(cx a) { return cx_size(a) == 0; }
+static bool is_empty(cx a) {
+  return cx_size(a) == 0;
+}
 
 static cx reduction(pool *p) {
-  static const cx_red kinds[] = { CX_RED_SUM, CX_RED_MAX, CX_RED_MIN,
-                                  CX_RED_MEAN, CX_RED_VAR, CX_RED_STD,
+  static const cx_red kinds[] = { CX_RED_SUM,       CX_RED_MAX, CX_RED_MIN,
+                                  CX_RED_MEAN,      CX_RED_VAR, CX_RED_STD,
                                   CX_RED_LOGSUMEXP, CX_RED_NORM };
   cx a = pool_pick(p, A_FLOAT, 0);
   const uint32_t kind = draw(p, is_empty(a) ? 1 : 8);
-  return cx_reduce_(kinds[kind], a, some_axes(p, a),
-                    (cx_reduce_opt){ .size_ = sizeof(cx_reduce_opt),
-                                     .keepdims = draw(p, 2) }, CX_AT);
+  return cx_reduce_(
+      kinds[kind], a, some_axes(p, a),
+      (cx_reduce_opt){ .size_ = sizeof(cx_reduce_opt), .keepdims = draw(p, 2) },
+      CX_AT);
 }
 
 static cx integer_reduction(pool *p) {
@@ -221,11 +229,19 @@ static cx noise(pool *p) {
 }
 
 static const random_maker makers[] = {
-  float_map, float_map, positive_map, bounded_map, float_pair, float_pair,
-  quotient, power, integer_pair, bool_pair, comparison, choice, conversion,
-  to_float, bits_of_float, reduction, reduction, integer_reduction, masked_sum,
-  place_of_extreme, truth, product, contraction, layer, new_key, noise,
+  float_map,     float_map,
+  positive_map,  bounded_map,
+  float_pair,    float_pair,
+  quotient,      power,
+  integer_pair,  bool_pair,
+  comparison,    choice,
+  conversion,    to_float,
+  bits_of_float, reduction,
+  reduction,     integer_reduction,
+  masked_sum,    place_of_extreme,
+  truth,         product,
+  contraction,   layer,
+  new_key,       noise,
 };
-const random_makers random_arithmetic = {
-  (int)(sizeof makers / sizeof *makers), makers
-};
+const random_makers random_arithmetic = { (int)(sizeof makers / sizeof *makers),
+                                          makers };

@@ -1,14 +1,18 @@
 /* random_control.c - random loops, branches and transforms inside. */
 #include "support/random_function.h"
 
-static uint32_t draw(pool *p, uint32_t n) { return chance_draw(&p->chance, n); }
+static uint32_t draw(pool *p, uint32_t n) {
+  return chance_draw(&p->chance, n);
+}
 
 /* A body: its operations come from the seed, its result is like `carry`. It
  * captures one array. */
-CX_STRUCT(body_env, (uint64_t, seed), (int, depth), (int, dtype), (cx, captured));
+CX_STRUCT(body_env, (uint64_t, seed), (int, depth), (int, dtype),
+          (cx, captured));
 
 static cx grown(const body_env *e, int n, const cx *from, cx like) {
-  pool p = { .chance = { e->seed }, .depth = e->depth,
+  pool p = { .chance = { e->seed },
+             .depth = e->depth,
              .main = (cx_dtype)e->dtype };
   for (int i = 0; i < n; i++) p.values[p.n++] = from[i];
   pool_grow(&p, 1 + (int)draw(&p, 3));
@@ -42,7 +46,9 @@ CX_DEF_ENV(body_of_while, body_env, e, s) {
 
 static body_env body_from(pool *p) {
   const uint64_t seed = ((uint64_t)draw(p, 1u << 30) << 30) + draw(p, 1u << 30);
-  return (body_env){ .seed = seed, .depth = p->depth - 1, .dtype = p->main,
+  return (body_env){ .seed = seed,
+                     .depth = p->depth - 1,
+                     .dtype = p->main,
                      .captured = pool_pick(p, A_NUMBER | A_BOOL, 0) };
 }
 
@@ -52,9 +58,10 @@ static cx scanned(pool *p) {
   const body_env e = body_from(p);
   cx carry = pool_float(p), xs = pool_pick(p, A_NUMBER | A_BOOL, 1);
   if (!xs.index)
-    return cx_scan(CX_BIND_TO(body_of_scan, &e), carry, cx_arange(0, 3, 1, CX_I32));
-  return cx_scan(CX_BIND_TO(body_of_scan, &e), carry, xs,
-                 .reverse = draw(p, 2), .unroll = 1 + (int)draw(p, 2));
+    return cx_scan(CX_BIND_TO(body_of_scan, &e), carry,
+                   cx_arange(0, 3, 1, CX_I32));
+  return cx_scan(CX_BIND_TO(body_of_scan, &e), carry, xs, .reverse = draw(p, 2),
+                 .unroll = 1 + (int)draw(p, 2));
 }
 
 static cx counted(pool *p) {
@@ -69,8 +76,8 @@ static cx branched(pool *p) {
   cx_fn one = CX_BIND_TO(body_of_two, &e), two = CX_BIND_TO(body_of_two, &f);
   if (draw(p, 2))
     return cx_cond(cx_any(pool_pick(p, A_BOOL, 0)), one, two, x, y);
-  cx i = cx_cast(cx_rem(cx_sum(cx_cast(pool_pick(p, AN_INTEGER, 0), CX_I32)), 4),
-                 CX_I32);
+  cx i = cx_cast(
+      cx_rem(cx_sum(cx_cast(pool_pick(p, AN_INTEGER, 0), CX_I32)), 4), CX_I32);
   return cx_switch(i, (one, two, CX_BIND_TO(body_of_two, &g)), x, y);
 }
 
@@ -124,9 +131,8 @@ static cx linearized(pool *p) {
 }
 
 static const random_maker makers[] = {
-  scanned, scanned, counted, branched, branched, repeated, called,
-  differentiated, pushed, mapped, linearized,
+  scanned, scanned,        counted, branched, branched,   repeated,
+  called,  differentiated, pushed,  mapped,   linearized,
 };
-const random_makers random_control = {
-  (int)(sizeof makers / sizeof *makers), makers
-};
+const random_makers random_control = { (int)(sizeof makers / sizeof *makers),
+                                       makers };

@@ -20,9 +20,10 @@ static chance chance_of(uint64_t seed, uint64_t stream) {
 
 random_kind pool_kind_of(cx a) {
   const cx_dtype t = cx_type(a);
-  return t == CX_BOOL ? A_BOOL : t == CX_KEY ? A_KEY
-         : t >= CX_F16 && t <= CX_F64        ? A_FLOAT
-                                             : AN_INTEGER;
+  return t == CX_BOOL                 ? A_BOOL
+         : t == CX_KEY                ? A_KEY
+         : t >= CX_F16 && t <= CX_F64 ? A_FLOAT
+                                      : AN_INTEGER;
 }
 
 /* What stands for a value that a body does not have. */
@@ -36,8 +37,8 @@ cx pool_pick(pool *p, int kinds, int least_rank) {
   cx fit[POOL];
   int n = 0;
   for (int i = 0; i < p->n; i++)
-    if ((pool_kind_of(p->values[i]) & kinds)
-        && cx_ndim(p->values[i]) >= least_rank)
+    if ((pool_kind_of(p->values[i]) & kinds) &&
+        cx_ndim(p->values[i]) >= least_rank)
       fit[n++] = p->values[i];
   if (n == 0) return made_up(kinds, least_rank);
   const int late = n > 4 && chance_draw(&p->chance, 2) ? n - 4 : 0;
@@ -73,13 +74,17 @@ cx pool_partner(pool *p, cx a) {
 }
 
 cx pool_coerce(cx a, cx_dtype type, cx_dims shape) {
-  if (type == CX_BOOL) a = cx_any(cx_ne(cx_cast(a, CX_F32), 0));
-  else if (cx_type(a) != type) a = cx_cast(cx_stop_gradient(a), type);
+  if (type == CX_BOOL)
+    a = cx_any(cx_ne(cx_cast(a, CX_F32), 0));
+  else if (cx_type(a) != type)
+    a = cx_cast(cx_stop_gradient(a), type);
   const cx_dims have = cx_shape(a);
-  if (have.n == shape.n
-      && !memcmp(have.d, shape.d, (size_t)have.n * sizeof *have.d))
+  if (have.n == shape.n &&
+      !memcmp(have.d, shape.d, (size_t)have.n * sizeof *have.d))
     return a;
-  if (have.n > 0) a = type == CX_BOOL ? cx_any(a) : cx_max(cx_pad(cx_reshape(a, -1), 0, (1, 0)));
+  if (have.n > 0)
+    a = type == CX_BOOL ? cx_any(a)
+                        : cx_max(cx_pad(cx_reshape(a, -1), 0, (1, 0)));
   return cx_broadcast_to(a, shape);
 }
 
@@ -102,15 +107,19 @@ void pool_grow(pool *p, int operations) {
 
 /* -- the function ----------------------------------------------------------------- */
 
-bool random_is_f64(uint64_t seed) { return seed % 2; }
+bool random_is_f64(uint64_t seed) {
+  return seed % 2;
+}
 
 CX_STRUCT(random_env, (uint64_t, seed));
 
 CX_DEF_ENV(random_program, random_env, e, x, y, z) {
-  pool p = { .chance = chance_of(e->seed, 1), .depth = 2,
+  pool p = { .chance = chance_of(e->seed, 1),
+             .depth = 2,
              .main = random_is_f64(e->seed) ? CX_F64 : CX_F32 };
   const cx all = cx_tuple(x, y, z);
-  for (int i = 0; i < cx_leaf_count(all); i++) p.values[p.n++] = cx_leaf(all, i);
+  for (int i = 0; i < cx_leaf_count(all); i++)
+    p.values[p.n++] = cx_leaf(all, i);
   pool_grow(&p, 4 + (int)chance_draw(&p.chance, 12));
   cx out[5];
   const int n = 1 + (int)chance_draw(&p.chance, 4);

@@ -14,8 +14,8 @@ uint32_t chance_draw(chance *c, uint32_t n); /* 0 .. n-1 */
 enum { POOL = 96 };
 typedef struct pool {
   chance chance;
-  int depth;                  /* of functions inside that may still be made */
-  cx_dtype main;              /* the dtype of most floats: f32 or f64 */
+  int depth;     /* of functions inside that may still be made */
+  cx_dtype main; /* the dtype of most floats: f32 or f64 */
   int n;
   cx values[POOL];
 } pool;
@@ -32,7 +32,11 @@ extern const random_makers random_control;    /* random_control.c */
 /* -- for makers ----------------------------------------------------------------- */
 
 typedef enum random_kind {
-  A_FLOAT = 1, AN_INTEGER = 2, A_BOOL = 4, A_KEY = 8, A_NUMBER = 3,
+  A_FLOAT = 1,
+  AN_INTEGER = 2,
+  A_BOOL = 4,
+  A_KEY = 8,
+  A_NUMBER = 3,
   ANY_ARRAY = 15
 } random_kind;
 random_kind pool_kind_of(cx a);

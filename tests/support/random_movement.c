@@ -1,10 +1,14 @@
 /* random_movement.c - random reshaping, joining, indexing, updates. */
 #include "support/random_function.h"
 
-static uint32_t draw(pool *p, uint32_t n) { return chance_draw(&p->chance, n); }
+static uint32_t draw(pool *p, uint32_t n) {
+  return chance_draw(&p->chance, n);
+}
 
 static const cx nothing = { 0 };
-static bool missing(cx a) { return a.index == 0 && a.generation == 0; }
+static bool missing(cx a) {
+  return a.index == 0 && a.generation == 0;
+}
 
 static int some_axis(pool *p, cx a) {
   const int n = cx_ndim(a), axis = (int)draw(p, (uint32_t)n);
@@ -128,7 +132,8 @@ static cx gathered_along(pool *p) {
   cx a = pool_pick(p, A_FLOAT, 1);
   if (missing(a) || cx_size(a) == 0) return nothing;
   const int axis = some_axis(p, a);
-  cx i = cx_iota_(CX_I32, axis < 0 ? axis + cx_ndim(a) : axis, cx_shape(a), CX_AT);
+  cx i =
+      cx_iota_(CX_I32, axis < 0 ? axis + cx_ndim(a) : axis, cx_shape(a), CX_AT);
   return cx_take_along(a, cx_floor_divide(i, 2), axis);
 }
 
@@ -180,9 +185,9 @@ static cx made_here(pool *p) {
 }
 
 static const random_maker makers[] = {
-  reshaped, transposed, broadcast, flipped, flipped, joined, padded, indexed,
-  indexed, gathered, gathered_along, updated, updated, dynamic, made_here,
+  reshaped,       transposed, broadcast, flipped, flipped,
+  joined,         padded,     indexed,   indexed, gathered,
+  gathered_along, updated,    updated,   dynamic, made_here,
 };
-const random_makers random_movement = {
-  (int)(sizeof makers / sizeof *makers), makers
-};
+const random_makers random_movement = { (int)(sizeof makers / sizeof *makers),
+                                        makers };

@@ -29,7 +29,9 @@ cx stack_total(cx tree) {
 CX_DEF_ENV(total_of, under, e, x, y, z) {
   return stack_total(cx_call(e->f, x, y, z));
 }
-cx_fn stack_total_of(cx_fn f) { return CX_BIND(total_of, .f = f); }
+cx_fn stack_total_of(cx_fn f) {
+  return CX_BIND(total_of, .f = f);
+}
 
 CX_DEF_ENV(gradient, under, e, x, y, z) {
   cx_fn f = CX_BIND(total_of, .f = e->f);
@@ -116,7 +118,9 @@ CX_DEF_ENV(step, under_with, e, sum, x) {
   cx total = cx_cast(stack_total(out), cx_type(sum));
   return cx_tuple(cx_add(cx_mul(sum, 0.5), total), out);
 }
-static cx first_sum(cx x) { return cx_zeros(cx_type(cx_leaf(x, 0)), CX_SCALAR); }
+static cx first_sum(cx x) {
+  return cx_zeros(cx_type(cx_leaf(x, 0)), CX_SCALAR);
+}
 
 CX_DEF_ENV(scanned, under, e, x, y, z) {
   return cx_scan(CX_BIND(step, .f = e->f, .y = y, .z = z), first_sum(x),
@@ -181,8 +185,7 @@ snapshot snapshot_of(cx tree) {
   s.types = strdup(cx_show(tree));
   for (int i = 0; i < n; i++) {
     const void *data = cx_data(cx_leaf(tree, i));
-    const size_t bytes =
-        (size_t)s.leaves[i].count * bytes_of(s.leaves[i].type);
+    const size_t bytes = (size_t)s.leaves[i].count * bytes_of(s.leaves[i].type);
     if (bytes && data) memcpy(s.bytes + s.leaves[i].at, data, bytes);
   }
   if (!cx_ok()) snapshot_free(&s);
@@ -244,7 +247,8 @@ const char *snapshot_compare(const snapshot *a, const snapshot *b,
       if (loose && near(u, v, tolerance)) continue;
       snprintf(text, sizeof text,
                "leaf %d, element %lld: %.17g and %.17g (difference %.3g) in"
-               " %.200s", k, (long long)i, u, v, u - v, a->types);
+               " %.200s",
+               k, (long long)i, u, v, u - v, a->types);
       return text;
     }
   }

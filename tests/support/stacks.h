@@ -31,7 +31,7 @@ typedef struct snapshot {
     cx_dtype type;
     size_t at;
     int64_t count;
-  } *leaves;
+  } * leaves;
 } snapshot;
 
 /* Reads the tree out of its context. */

@@ -4,6 +4,7 @@
 #include <math.h>
 
 #include "calx/models/nn.h"
+#include "transformer_xl_words.h"
 
 /* -- parameters --------------------------------------------------------------------------- */
 
@@ -34,15 +35,12 @@ cx txl_init(const txl_config *c, cx key) {
   cx_split(key, &k1, &k2, &k3, &k4);
   for (int i = 0; i < c->n_layer; i++)
     layers = cx_put(layers, layer_init(c, cx_fold(k1, i)), "%d", i);
-  cx table = weight(k2, c->d_model, c->vocab_size);
-  cx params = cx_dict("word_emb", cx_dict("emb_layers", cx_dict("0", table)),
-                      "layers", layers);
+  cx params = cx_put(cxi_txl_words_init(c, k2), layers, "layers");
   if (!c->untie_r) {
     params = cx_put(params, bias_pair(c, k3), "r_w_bias");
     params = cx_put(params, bias_pair(c, k4), "r_r_bias");
   }
-  return cx_put(params, cx_zeros(CX_F32, c->vocab_size),
-                "crit.out_layers.0.bias");
+  return params;
 }
 cx txl_init_mems(const txl_config *c, int64_t batch, int64_t length) {
   cx mems[CX_MAX_ARGS];
@@ -168,8 +166,7 @@ CX_DEFINE_ENV(txl_hidden, txl_config, c, params, mems, ids, key) {
                    cx_len(mems), c->n_layer);
   int64_t m = cx_dim(cx_nth(mems, 0), 1), q = cx_dim(ids, 1);
   cx_split(key, &k1, &k2, &k3);
-  cx x = nn_embedding(cx_get(params, "word_emb.emb_layers.0"), ids);
-  x = cx_dropout(cx_mul(x, sqrt((double)c->d_model)), c->dropout, k1);
+  cx x = cx_dropout(cxi_txl_embed(c, params, ids), c->dropout, k1);
   cx r = cx_dropout(positions(c, m + q), c->dropout, k2);
   cx mask = visible(c, q, m);
   cx_fn f = CX_BIND_TO(layer, c);
@@ -187,9 +184,7 @@ CX_DEFINE_ENV(txl_hidden, txl_config, c, params, mems, ids, key) {
 CX_DEFINE_ENV(txl_logits, txl_config, c, params, mems, ids, key) {
   cx hidden, new_mems;
   cx_unpack(txl_hidden(c, params, mems, ids, key), &hidden, &new_mems);
-  cx logits = project(cx_get(params, "word_emb.emb_layers.0.weight"), hidden);
-  return cx_tuple(cx_add(logits, cx_get(params, "crit.out_layers.0.bias")),
-                  new_mems);
+  return cx_tuple(cxi_txl_scores(c, params, hidden), new_mems);
 }
 CX_DEFINE_ENV(txl_loss, txl_config, c, params, mems, ids, targets, key) {
   cx logits, new_mems;

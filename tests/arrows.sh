@@ -14,6 +14,7 @@ declare -A may=(
   [backends]="ir loop lower/schedule.h lower/graph.h lower/executable.h"
   [runtime]="ir loop ops primitives transforms trace lower backends"
   [io]="trace"
+  [testing]=""
 )
 broken=0
 

@@ -78,8 +78,8 @@ CX_DEF_ENV(weighted, bert_config, c, params, inputs, cotangents) {
   cx loss = cx_sum(cx_mul(hidden, cx_get(cotangents, "last_hidden_state")));
   if (cx_has(params, "pooler")) {
     pooled = bert_pool(params, hidden);
-    loss = cx_add(
-        loss, cx_sum(cx_mul(pooled, cx_get(cotangents, "pooler_output"))));
+    loss = cx_add(loss,
+                  cx_sum(cx_mul(pooled, cx_get(cotangents, "pooler_output"))));
   }
   return cx_tuple(loss, cx_tuple(hidden, pooled));
 }
@@ -107,7 +107,8 @@ static void check_case(const char *name, bool jit, bool checkpoint) {
   r.config.checkpoint_layers = checkpoint;
   cx_fn f = cx_value_and_grad(CX_BIND_TO(weighted, &r.config), .has_aux = true);
   if (jit) f = cx_jit(f);
-  cx result = cx_call(f, r.params, inputs_of(&r), cx_get(r.inputs, "cotangent"));
+  cx result =
+      cx_call(f, r.params, inputs_of(&r), cx_get(r.inputs, "cotangent"));
   assert_good(name);
   cx value, grads, loss, outputs, hidden, pooled;
   cx_unpack(result, &value, &grads);
@@ -127,11 +128,14 @@ static void check_case(const char *name, bool jit, bool checkpoint) {
 /* -- tests ------------------------------------------------------------------------- */
 
 static const char *const bare[] = {
-  "model_gelu",        "model_gelu_new",         "model_relu",
-  "model_silu",        "model_no_pooler",        "model_position_ids",
-  "model_mask3d",      "model_fully_masked_row", "model_full64",
-  "model_seq1",        "model_odd_sizes",        "model_relative_key",
-  "model_v4_gelu",     "ckpt_npz",               "ckpt_flax_model",
+  "model_gelu",      "model_gelu_new",
+  "model_relu",      "model_silu",
+  "model_no_pooler", "model_position_ids",
+  "model_mask3d",    "model_fully_masked_row",
+  "model_full64",    "model_seq1",
+  "model_odd_sizes", "model_relative_key",
+  "model_v4_gelu",   "ckpt_npz",
+  "ckpt_flax_model",
 };
 enum { N_BARE = sizeof bare / sizeof *bare };
 
@@ -150,9 +154,18 @@ static void outputs_and_gradients_checkpointed(void **state) {
 
 /* Checkpoints of models with heads: the encoder's last hidden state. */
 static const char *const heads[] = {
-  "ckpt_bf16", "ckpt_fp16",      "ckpt_oldnames",         "ckpt_sharded",
-  "mlm",       "ckpt_tied_missing", "ckpt_extra_and_views", "ckpt_legacy_bin",
-  "seqcls_3",  "qa",             "tokcls",                "pretraining",
+  "ckpt_bf16",
+  "ckpt_fp16",
+  "ckpt_oldnames",
+  "ckpt_sharded",
+  "mlm",
+  "ckpt_tied_missing",
+  "ckpt_extra_and_views",
+  "ckpt_legacy_bin",
+  "seqcls_3",
+  "qa",
+  "tokcls",
+  "pretraining",
 };
 enum { N_HEADS = sizeof heads / sizeof *heads };
 
@@ -165,9 +178,10 @@ static void every_layout_of_a_checkpoint_loads(void **state) {
     cx hidden = cx_call(f, r.params, input(&r, "input_ids"),
                         input(&r, "token_type_ids"),
                         input(&r, "attention_mask"), cx_none(), cx_none());
-    check_near(&r, "hidden state", hidden,
-               cx_get(r.outputs, "hidden_states.%d", r.config.num_hidden_layers),
-               hidden_tolerance);
+    check_near(
+        &r, "hidden state", hidden,
+        cx_get(r.outputs, "hidden_states.%d", r.config.num_hidden_layers),
+        hidden_tolerance);
   }
 }
 

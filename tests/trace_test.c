@@ -306,6 +306,66 @@ static void a_limit_is_kept(void **state) {
   cx_use(mine);
 }
 
+/* -- NaN -------------------------------------------------------------------- */
+
+CX_DEF(logs, x) {
+  CX_NAMED("deep");
+  return cx_log(cx_sub(x, 2));
+}
+CX_DEF(uses_logs, x) {
+  return cx_sum(cx_call(CX_FN(logs), cx_mul(x, x)));
+}
+
+static void checks_find_the_first_nan(void **state) {
+  (void)state;
+  CX_SCOPE;
+  cx_checks(true);
+  cx x = cx_ones(CX_F32, 3), r;
+  r = cx_log(cx_neg(x));
+  assert_error(CX_ENAN, "log: the result f32[3] has a NaN");
+  r = cx_call(cx_jit(CX_FN(uses_logs)), x);
+  assert_error(CX_ENAN, "log: the result f32[3] has a NaN, the operands have"
+                        " none in deep");
+  r = cx_call(cx_grad(CX_FN(uses_logs)), cx_mul(x, 2));
+  assert_good();
+  r = cx_log(cx_mul(x, (double)NAN)); /* it was there before */
+  assert_good();
+  cx_checks(false);
+  r = cx_call(cx_jit(CX_FN(uses_logs)), x);
+  assert_true(isnan(cx_item(r)));
+  assert_good();
+}
+
+/* -- what a checkpoint saves ------------------------------------------------- */
+
+static bool save_tanh(const char *primitive, const char *name, void *user) {
+  (void)name;
+  ++*(int *)user;
+  return !strcmp(primitive, "tanh");
+}
+CX_DEF(two_tanh, x) {
+  return cx_sum(cx_exp(cx_tanh(cx_sin(cx_tanh(x)))));
+}
+
+static void a_function_chooses_what_is_saved(void **state) {
+  (void)state;
+  CX_SCOPE;
+  static int asked;
+  cx x = cx_normal(cx_key(1), CX_F32, 5);
+  cx_fn some =
+      cx_checkpoint(CX_FN(two_tanh), .save = save_tanh, .user = &asked);
+  cx_fn none = cx_checkpoint(CX_FN(two_tanh));
+  const char *saved = cx_saved_residuals(some, x);
+  assert_true(asked > 0);
+  assert_string_equal(cx_saved_residuals(none, x),
+                      "f32[5] from argument 1 \"x\"\n");
+  int tanhs = 0;
+  for (const char *at = saved; (at = strstr(at, "f32[5] from tanh")); at++)
+    tanhs++;
+  assert_int_equal(tanhs, 2);
+  assert_same_bits(cx_call(cx_grad(some), x), cx_call(cx_grad(none), x));
+}
+
 /* -- threads -------------------------------------------------------------- */
 
 enum { THREADS = 4, ROUNDS = 12 };
@@ -422,6 +482,8 @@ int main(void) {
     cmocka_unit_test(a_steady_state_allocates_nothing),
     cmocka_unit_test(donation_reuses_the_buffer),
     cmocka_unit_test(a_limit_is_kept),
+    cmocka_unit_test(checks_find_the_first_nan),
+    cmocka_unit_test(a_function_chooses_what_is_saved),
     cmocka_unit_test(threads_share_what_is_compiled),
     cmocka_unit_test(every_allocation_may_fail),
   };

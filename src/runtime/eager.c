@@ -149,6 +149,23 @@ static bool has_programs(cxi_prim prim) {
   return form == CXI_FORM_CALL || form == CXI_FORM_CONTROL;
 }
 
+/* False, the results released, if they have a NaN and no operand has. */
+static bool check_nan(cxi_prim prim, uint32_t n_in, const cxi_view *in,
+                      uint32_t n_out, cxi_array **out, cx *out_poison) {
+  uint32_t k = 0;
+  while (k < n_out && !cxi_has_nan(out[k]->type, out[k]->data)) k++;
+  if (k == n_out) return true;
+  for (uint32_t i = 0; i < n_in; i++)
+    if (cxi_has_nan(cxi_type_of(&in[i].type), in[i].data)) return true;
+  char type[128];
+  cxi_aval_print(type, sizeof type, cxi_type_aval(out[k]->type));
+  *out_poison = cxi_reportf(
+      CX_ENAN, "%s: the result %s has a NaN, the operands have none",
+      cxi_prim_name(prim), type);
+  release_arrays(n_out, out);
+  return false;
+}
+
 static bool emit_here(cx_ctx *ctx, cxi_prim prim, const void *params,
                       uint32_t n_in, const cx *in, uint32_t n_out, cx *out,
                       cx *out_poison) {
@@ -172,6 +189,8 @@ static bool emit_here(cx_ctx *ctx, cxi_prim prim, const void *params,
                       : cxi_report_error(cxi_prim_name(prim), &error);
     return false;
   }
+  if (ctx->checks && !check_nan(prim, n_in, views, n_out, arrays, out_poison))
+    return false;
   for (uint32_t i = 0; i < n_out; i++) {
     cxi_item item = { .kind = CXI_ITEM_ARRAY, .type = arrays[i]->type };
     item.as.array = arrays[i];

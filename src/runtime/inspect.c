@@ -45,30 +45,55 @@ const char *cx_jaxpr_(cx_fn f, int n, const cx *args, const char *at) {
 
 /* -- residuals ------------------------------------------------------------ */
 
+/* A value within a program, followed into the calls that make it. */
+typedef struct origin {
+  const cxi_program *p;
+  uint32_t value;
+} origin;
+
+static origin origin_of(const cxi_program *p, uint32_t value) {
+  for (;;) {
+    const uint32_t source = p->values[value].source;
+    if (!cxi_is_equation(source)) return (origin){ p, value };
+    const cxi_equation *e = &p->equations[source];
+    if (e->prim != CXI_PRIM_jit) return (origin){ p, value };
+    const cxi_program *body = ((const cxi_jit_params *)e->params)->body;
+    const uint32_t within = body->outputs[value - e->out];
+    if (body->values[within].source == CXI_INPUT) {
+      value = cxi_operands_of(p, e)[within];
+      continue;
+    }
+    if (!cxi_is_equation(body->values[within].source))
+      return (origin){ p, value };
+    p = body;
+    value = within;
+  }
+}
+
 /* Where a residual of the known program arises: an input by its argument, a
  * result by its equation's line. */
 static size_t print_residual(char *out, size_t room, const cxi_invocation *c,
                              const cxi_program *known, uint32_t output) {
-  const uint32_t value = known->outputs[output];
-  char type[128];
-  cxi_aval_print(type, sizeof type, cxi_type_aval(known->values[value].type));
-  const uint32_t source = known->values[value].source;
+  const origin o = origin_of(known, known->outputs[output]);
+  const uint32_t source = o.p->values[o.value].source;
   const uint32_t n_leading = c->entry->n_lead + c->entry->n_extras;
-  if (source == CXI_INPUT && value < n_leading)
+  char type[128];
+  cxi_aval_print(type, sizeof type, cxi_type_aval(o.p->values[o.value].type));
+  if (cxi_is_equation(source)) {
+    const cxi_equation *e = &o.p->equations[source];
+    return (size_t)snprintf(out, room, "%s from %s at %s%s%s\n", type,
+                            cxi_prim_name((cxi_prim)e->prim),
+                            cxi_name_text(e->site), e->scope ? " in " : "",
+                            cxi_name_text(e->scope));
+  }
+  if (source != CXI_INPUT || o.p != known)
+    return (size_t)snprintf(out, room, "%s %s\n", type,
+                            source == CXI_INPUT ? "from a call" : "literal");
+  if (o.value < n_leading)
     return (size_t)snprintf(out, room, "%s captured\n", type);
-  if (source == CXI_INPUT)
-    return (size_t)snprintf(out, room, "%s from %s\n", type,
-                            cxi_leaf_name_of(c->f->code, c->n_args,
-                                             c->sigs + c->f->n_captures,
-                                             value - n_leading)
-                                .text);
-  if (!cxi_is_equation(source))
-    return (size_t)snprintf(out, room, "%s literal\n", type);
-  const cxi_equation *e = &known->equations[source];
-  return (size_t)snprintf(out, room, "%s from %s at %s%s%s\n", type,
-                          cxi_prim_name((cxi_prim)e->prim),
-                          cxi_name_text(e->site), e->scope ? " in " : "",
-                          cxi_name_text(e->scope));
+  const cxi_leaf_name name = cxi_leaf_name_of(
+      c->f->code, c->n_args, c->sigs + c->f->n_captures, o.value - n_leading);
+  return (size_t)snprintf(out, room, "%s from %s\n", type, name.text);
 }
 
 static char *residuals(const cxi_invocation *c) {

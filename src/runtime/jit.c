@@ -185,19 +185,29 @@ static bool report_failure(running *r, const cxi_error *error, bool started) {
   return false;
 }
 
+static bool check_results(running *r) {
+  return cxi_nan_check(r->ctx, r->p, r->in, r->out, &r->call->poison);
+}
+
 static bool run_executable(running *r, const cxi_device *device) {
   cxi_error error;
   error.code = CX_OK;
   bool started = false;
   if (r->donate && !r->call->entry->compiled && !check_usable(r)) return false;
+  /* While checks are on, inputs must still be there to look for a NaN. */
+  const bool *donate = r->ctx->checks ? NULL : r->donate;
   cxi_executable *exe =
-      cxi_calls_executable(r->call, device->backend, r->donate, &error);
+      cxi_calls_executable(r->call, device->backend, donate, &error);
   if (!exe) return report_failure(r, &error, false);
   const bool good = cxi_executable_call(r->ctx, exe, r->in, r->donated, r->out,
                                         &started, &error);
+  const bool clean = !good || !r->ctx->checks || check_results(r);
   if (r->donate && started) consume(r, exe, good);
   cxi_executable_release(exe);
-  return good || report_failure(r, &error, started);
+  if (!good) return report_failure(r, &error, started);
+  for (uint32_t i = 0; !clean && i < r->p->n_out; i++)
+    cxi_array_release(r->out[i]);
+  return clean;
 }
 
 static bool run_plainly(running *r, const cxi_device *device) {

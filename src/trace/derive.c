@@ -134,7 +134,7 @@ bool cxi_match_tangents(cxi_request *q, const char *what, cxi_sig primals,
   return match(&m, primals, tangents);
 }
 
-/* -- one inner program as it is, or under one equation -------------------- */
+/* -- one inner program as it is  -------------------- */
 
 static cxi_entry *derive_jit(cxi_request *q) {
   cxi_derivation d;
@@ -144,20 +144,6 @@ static cxi_entry *derive_jit(cxi_request *q) {
                      d.inner->n_extras, d.inner->extras);
   cxi_entry_release(d.inner);
   return entry;
-}
-
-static cxi_entry *derive_checkpoint(cxi_request *q) {
-  cxi_derivation d;
-  if (!cxi_derive_inner(&d, q, 0, q->n_args, q->args)) return NULL;
-  const cxi_checkpoint_params params = {
-    .body = d.p,
-    .policy = q->code->as.checkpoint.policy,
-    .names = q->code->as.checkpoint.names,
-  };
-  cx *out = cxi_scratch(d.p->n_out * sizeof *out + 1);
-  if (!out || !cxi_derive_open(&d)) return cxi_derive_fail(&d);
-  cxi_emit(CXI_PRIM_checkpoint, &params, d.n_in, d.in, d.p->n_out, out);
-  return cxi_derive_close(&d, d.p->n_out, out, d.inner->out);
 }
 
 static cxi_entry *derive(cxi_request *q) {
@@ -170,7 +156,7 @@ static cxi_entry *derive(cxi_request *q) {
   case CXI_CODE_JIT:
     return derive_jit(q);
   case CXI_CODE_CHECKPOINT:
-    return derive_checkpoint(q);
+    return cxi_derive_checkpoint(q);
   case CXI_CODE_JVP:
     return cxi_derive_jvp(q);
   case CXI_CODE_VJP:

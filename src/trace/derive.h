@@ -53,6 +53,7 @@ cxi_entry *cxi_derive_vjp(cxi_request *q);
 cxi_entry *cxi_derive_jacfwd(cxi_request *q); /* derive_jacobian.c */
 cxi_entry *cxi_derive_jacrev(cxi_request *q);
 cxi_entry *cxi_derive_vmap(cxi_request *q);       /* derive_vmap.c */
+cxi_entry *cxi_derive_checkpoint(cxi_request *q); /* derive_checkpoint.c */
 cxi_entry *cxi_derive_custom_jvp(cxi_request *q); /* derive_custom.c */
 cxi_entry *cxi_derive_custom_vjp(cxi_request *q);
 

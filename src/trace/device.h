@@ -17,6 +17,13 @@ struct cxi_device {
   const struct cxi_backend *backend; /* NULL: it does not compile */
 };
 
+/* While cx_checks is on, called with the results of p: true if none has a NaN,
+ * or an input had one. Else reports the equation in which the first arises, at
+ * its source line, and gives its poison. runtime/nan.c */
+bool cxi_nan_check(cx_ctx *ctx, const cxi_program *p, const void *const *in,
+                   cxi_array *const *out, cx *out_poison);
+bool cxi_has_nan(cxi_type type, const void *data);
+
 /* The emitter of plain operations: infer, then the device's apply. */
 void cxi_eager_emitter(cxi_emitter *out);
 

@@ -138,6 +138,19 @@ static bool emit_call(const cxi_program *p, const cxi_item *in, uint32_t first,
 
 /* -- running at once ------------------------------------------------------ */
 
+/* Releases the results if they are refused. */
+static bool check_results(cx_ctx *ctx, const cxi_program *p,
+                          const cxi_view *views, cxi_array **out,
+                          cx *out_poison) {
+  const void **in = cxi_scratch(p->n_in * sizeof *in + 1);
+  bool good = in != NULL;
+  if (!in) *out_poison = cxi_report_memory();
+  for (uint32_t i = 0; in && i < p->n_in; i++) in[i] = views[i].data;
+  good = good && cxi_nan_check(ctx, p, in, out, out_poison);
+  for (uint32_t i = 0; !good && i < p->n_out; i++) cxi_array_release(out[i]);
+  return good;
+}
+
 bool cxi_run_program(const cxi_program *p, const cxi_item *in, cxi_item *out,
                      cx *out_poison) {
   cx_ctx *ctx = cxi_context_now();
@@ -172,6 +185,8 @@ bool cxi_run_program(const cxi_program *p, const cxi_item *in, cxi_item *out,
     *out_poison = cxi_report_error(cxi_name_text(p->name), &error);
     return false;
   }
+  if (ctx->checks && !check_results(ctx, p, views, arrays, out_poison))
+    return false;
   for (uint32_t i = 0; i < p->n_out; i++) {
     out[i] = (cxi_item){ .kind = CXI_ITEM_ARRAY, .type = arrays[i]->type };
     out[i].as.array = arrays[i];

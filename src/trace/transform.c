@@ -255,12 +255,17 @@ cx_fn cx_checkpoint_(cx_fn f, cx_checkpoint_opt opt, const char *at) {
     const char *policy = policy_name(opt.policy);
     bool good = policy && fill_names(&m, opt.names);
     if (!policy) cxi_reportf(CX_EUSER, "checkpoint: no policy %d", opt.policy);
-    if (opt.save || opt.budget) {
-      cxi_report(CX_EUSER, "checkpoint: .save and .budget are not available");
+    if (opt.budget) {
+      cxi_report(CX_EUSER, "checkpoint: .budget is not available");
       good = false;
     }
-    m.code->as.checkpoint.policy = policy ? cxi_name_of(policy) : 0;
-    cxi_bytes_add_u32(&m.key, m.code->as.checkpoint.policy);
+    cxi_checkpoint_options *c = &m.code->as.checkpoint;
+    c->policy = policy ? cxi_name_of(policy) : 0;
+    c->save = opt.save;
+    c->user = opt.user;
+    cxi_bytes_add_u32(&m.key, c->policy);
+    cxi_bytes_add(&m.key, &c->save, sizeof c->save);
+    cxi_bytes_add(&m.key, &c->user, sizeof c->user);
     made = good ? finish(&m) : give_up(&m);
   }
   cxi_site_use(before);

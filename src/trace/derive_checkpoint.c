@@ -1,0 +1,111 @@
+/* derive_checkpoint.c - checkpoint: the body under one equation, what a policy
+ * of the user's chooses tagged by a name. */
+#include "trace/derive.h"
+
+static const char saved_tag[] = "calx.saved";
+
+/* -- a policy given as a function ------------------------------------------- */
+
+typedef bool save_function(const char *primitive, const char *name, void *user);
+
+typedef struct tagging {
+  save_function *save;
+  void *user;
+  cxi_error *error;
+} tagging;
+
+static const cxi_program *tag(const tagging *t, const cxi_program *p,
+                              int depth);
+
+/* The name that a `name` equation gives; NULL of all others. */
+static const char *name_given(const cxi_equation *e) {
+  if (e->prim != CXI_PRIM_name) return NULL;
+  return cxi_name_text(((const cxi_name_params *)e->params)->name);
+}
+
+/* Emits an equation, its body tagged if it is a call. */
+static void emit_tagged(const tagging *t, const cxi_equation *e, const cx *in,
+                        cx *out, int depth) {
+  enum { DEEPEST = 200 };
+  if (e->prim == CXI_PRIM_jit && depth < DEEPEST) {
+    const cxi_program *body =
+        tag(t, ((const cxi_jit_params *)e->params)->body, depth + 1);
+    if (body) {
+      cxi_call(body, in, out);
+      cxi_program_release(body);
+      return;
+    }
+  }
+  cxi_emit((cxi_prim)e->prim, e->params, e->n_in, in, e->n_out, out);
+}
+
+/* p with the results that are to be saved under the tag. A program with a
+ * reference, or NULL with *t->error. */
+static const cxi_program *tag(const tagging *t, const cxi_program *p,
+                              int depth) {
+  cxi_builder b;
+  cx *value = cxi_scratch(p->n_values * sizeof *value + 1);
+  cx *out = cxi_scratch(p->n_out * sizeof *out + 1);
+  uint32_t most = 0;
+  for (uint32_t i = 0; i < p->n_equations; i++)
+    if (p->equations[i].n_in > most) most = p->equations[i].n_in;
+  cx *in = cxi_scratch(most * sizeof *in + 1);
+  if (!value || !out || !in) {
+    cxi_error_set(t->error, CX_EMEMORY, "out of memory");
+    return NULL;
+  }
+  const cxi_name site = cxi_site_now(), scope = cxi_scope_now();
+  const cxi_name_params params = { .name = cxi_name_of(saved_tag) };
+  cxi_builder_open(&b);
+  for (uint32_t i = 0; i < p->n_in; i++)
+    value[i] = cxi_builder_input(&b, p->values[i].type);
+  for (uint32_t i = 0; i < p->n_literals; i++)
+    value[p->n_in + i] = cxi_literal_bits(
+        cxi_type_dtype(p->values[p->n_in + i].type), p->literals[i]);
+  for (uint32_t i = 0; i < p->n_equations; i++) {
+    const cxi_equation *e = &p->equations[i];
+    const uint32_t *operands = cxi_operands_of(p, e);
+    for (uint32_t k = 0; k < e->n_in; k++) in[k] = value[operands[k]];
+    cxi_site_use(e->site);
+    cxi_scope_use(e->scope);
+    emit_tagged(t, e, in, value + e->out, depth);
+    if (!t->save(cxi_prim_name((cxi_prim)e->prim), name_given(e), t->user))
+      continue;
+    for (uint32_t k = 0; k < e->n_out; k++)
+      value[e->out + k] =
+          cxi_emit1(CXI_PRIM_name, &params, 1, &value[e->out + k]);
+  }
+  cxi_site_use(site);
+  cxi_scope_use(scope);
+  for (uint32_t i = 0; i < p->n_out; i++) out[i] = value[p->outputs[i]];
+  return cxi_builder_finish(&b, p->name, p->n_in, value, p->n_out, out,
+                            t->error);
+}
+
+/* -- the equation ------------------------------------------------------------ */
+
+static cxi_entry *write(cxi_derivation *d, const cxi_program *body,
+                        cxi_name policy, cxi_names names) {
+  const cxi_checkpoint_params params = { .body = body,
+                                         .policy = policy,
+                                         .names = names };
+  cx *out = cxi_scratch(body->n_out * sizeof *out + 1);
+  if (!out || !cxi_derive_open(d)) return cxi_derive_fail(d);
+  cxi_emit(CXI_PRIM_checkpoint, &params, d->n_in, d->in, body->n_out, out);
+  return cxi_derive_close(d, body->n_out, out, d->inner->out);
+}
+
+cxi_entry *cxi_derive_checkpoint(cxi_request *q) {
+  const cxi_checkpoint_options *c = &q->code->as.checkpoint;
+  cxi_derivation d;
+  if (!cxi_derive_inner(&d, q, 0, q->n_args, q->args)) return NULL;
+  if (!c->save) return write(&d, d.p, c->policy, c->names);
+  const tagging t = { c->save, c->user, &d.error };
+  const cxi_program *body = tag(&t, d.p, 0);
+  if (!body) return cxi_derive_fail(&d);
+  const cxi_name name = cxi_name_of(saved_tag);
+  cxi_entry *entry =
+      write(&d, body, cxi_name_of("names"), (cxi_names){ 1, &name });
+  cxi_program_release(body);
+  return entry;
+}

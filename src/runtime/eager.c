@@ -13,8 +13,8 @@ static cx_ctx *context_of(cxi_emitter *e) {
 }
 
 static bool info(cxi_emitter *e, cx a, cxi_info *out) {
-  (void)e;
-  const cxi_item item = cxi_item_of(a);
+  cxi_item item;
+  if (!cxi_slot_find(context_of(e), a, &item)) item = cxi_item_of(a);
   switch (item.kind) {
   case CXI_ITEM_NUMBER:
     *out = (cxi_info){ item.type, true, item.weak, item.as.bits };
@@ -50,97 +50,134 @@ static cx fail(cxi_emitter *e, cx_code code, const char *text) {
 
 /* -- one equation --------------------------------------------------------- */
 
-/* An operand's elements: an array's, or a number's bits in *store. */
-static bool operand_view(cxi_prim prim, cx a, uint64_t *store, cxi_view *out,
-                         cx *out_poison) {
-  cxi_item item = cxi_number_strong(cxi_item_for(cxi_prim_name(prim), a));
-  if (item.kind == CXI_ITEM_NUMBER) {
-    *store = item.as.bits;
-    *out = cxi_view_dense(*cxi_type_aval(item.type), store);
-    return true;
+/* An equation being run. Arrays for few operands and results stand in it, so
+ * that a plain operation takes no scratch memory. */
+enum { FEW = 4 };
+typedef struct running {
+  cx_ctx *ctx;
+  cxi_prim prim;
+  const void *params;
+  uint32_t n_in, n_out;
+  cxi_view *in;
+  cxi_type *types; /* of the operands */
+  uint64_t *bits;  /* of numbers */
+  cxi_array **out;
+  cx poison; /* once it failed */
+  cxi_error error;
+  cxi_view few_in[FEW];
+  cxi_type few_types[FEW];
+  uint64_t few_bits[FEW];
+  cxi_array *few_out[FEW];
+} running;
+
+static bool out_of_memory(running *r) {
+  return cxi_error_set(&r->error, CX_EMEMORY, "out of memory");
+}
+
+static bool make_room(running *r) {
+  r->in = r->few_in;
+  r->types = r->few_types;
+  r->bits = r->few_bits;
+  r->out = r->few_out;
+  if (r->n_in > FEW) {
+    r->in = cxi_scratch(r->n_in * sizeof *r->in);
+    r->types = cxi_scratch(r->n_in * sizeof *r->types);
+    r->bits = cxi_scratch(r->n_in * sizeof *r->bits);
   }
-  if (item.kind == CXI_ITEM_ARRAY) {
-    if (cxi_array_alive(item.as.array)) {
-      *out = cxi_view_dense(*cxi_type_aval(item.type), item.as.array->data);
-      return true;
-    }
-    *out_poison = cxi_report_donated(cxi_prim_name(prim), item.as.array);
-  } else if (item.kind == CXI_ITEM_POISON) {
-    *out_poison = item.as.handle;
-  } else {
-    *out_poison = cxi_reportf(CX_ETREE, "%s: %s", cxi_prim_name(prim),
-                              item.kind == CXI_ITEM_SPEC ? "a spec has no value"
-                                                         : "an operand is no"
-                                                           " array");
-  }
+  if (r->n_out > FEW) r->out = cxi_scratch(r->n_out * sizeof *r->out);
+  return (r->in && r->types && r->bits && r->out) || out_of_memory(r);
+}
+
+static bool refuse_operand(running *r, cxi_item item) {
+  const char *name = cxi_prim_name(r->prim);
+  if (item.kind == CXI_ITEM_POISON)
+    r->poison = item.as.handle;
+  else if (item.kind == CXI_ITEM_ARRAY)
+    r->poison = cxi_report_donated(name, item.as.array);
+  else if (item.kind == CXI_ITEM_SPEC)
+    r->poison = cxi_reportf(CX_ETREE, "%s: a spec has no value", name);
+  else
+    r->poison = cxi_reportf(CX_ETREE, "%s: an operand is no array", name);
   return false;
 }
 
+/* Operand i's elements: an array's, or a number's bits. */
+static bool view_operand(running *r, uint32_t i, cx a) {
+  cxi_item item;
+  if (!cxi_slot_find(r->ctx, a, &item))
+    item = cxi_number_strong(cxi_item_for(cxi_prim_name(r->prim), a));
+  void *data = &r->bits[i];
+  if (item.kind == CXI_ITEM_NUMBER)
+    r->bits[i] = item.as.bits;
+  else if (item.kind == CXI_ITEM_ARRAY && cxi_array_alive(item.as.array))
+    data = item.as.array->data;
+  else
+    return refuse_operand(r, item);
+  r->types[i] = item.type;
+  r->in[i] = cxi_view_dense(*cxi_type_aval(item.type), data);
+  return true;
+}
+
 /* The one-equation program of a call or a loop, run as a program. */
-static bool run_nested(cx_ctx *ctx, cxi_prim prim, const void *params,
-                       uint32_t n_in, const cxi_view *in, uint32_t n_out,
-                       cxi_array **out, cxi_error *error) {
+static bool run_nested(running *r) {
   cxi_builder b;
-  cx *handles = cxi_scratch((n_in + n_out) * sizeof *handles + 1);
-  if (!handles) return cxi_error_set(error, CX_EMEMORY, "out of memory");
+  cx *handles = cxi_scratch((r->n_in + r->n_out) * sizeof *handles + 1);
+  if (!handles) return out_of_memory(r);
   cxi_builder_open(&b);
-  for (uint32_t i = 0; i < n_in; i++)
-    handles[i] = cxi_builder_input(&b, cxi_type_of(&in[i].type));
-  cxi_emit(prim, params, n_in, handles, n_out, handles + n_in);
+  for (uint32_t i = 0; i < r->n_in; i++)
+    handles[i] = cxi_builder_input(&b, r->types[i]);
+  cxi_emit(r->prim, r->params, r->n_in, handles, r->n_out, handles + r->n_in);
   const cxi_program *p =
-      cxi_builder_finish(&b, cxi_name_of(cxi_prim_name(prim)), n_in, handles,
-                         n_out, handles + n_in, error);
-  const bool good = p && ctx->device->run(ctx, p, in, out, error);
+      cxi_builder_finish(&b, cxi_name_of(cxi_prim_name(r->prim)), r->n_in,
+                         handles, r->n_out, handles + r->n_in, &r->error);
+  const bool good =
+      p && r->ctx->device->run(r->ctx, p, r->in, r->out, &r->error);
   cxi_program_release(p);
   return good;
 }
 
-static bool infer(cxi_prim prim, const void *params, uint32_t n_in,
-                  const cxi_view *in, uint32_t n_out, cxi_infer *c) {
-  cxi_type *types = cxi_scratch(n_in * sizeof *types + 1);
-  if (!types) return cxi_error_set(&c->error, CX_EMEMORY, "out of memory");
-  for (uint32_t i = 0; i < n_in; i++) types[i] = cxi_type_of(&in[i].type);
-  c->params = params;
-  c->n_in = n_in;
-  c->in = types;
-  if (!cxi_row_of(prim)->infer(c)) {
-    if (!c->error.code)
-      cxi_error_set(&c->error, CX_ESHAPE, "the operands do not fit");
-    return false;
+static bool infer(running *r, cxi_infer *c) {
+  c->params = r->params;
+  c->n_in = r->n_in;
+  c->in = r->types;
+  c->n_out = 0;
+  c->error.code = CX_OK; /* its text is long: it is not cleared */
+  if (!cxi_row_of(r->prim)->infer(c)) {
+    const cx_code code = c->error.code ? c->error.code : CX_ESHAPE;
+    return cxi_error_set(&r->error, code, "%s",
+                         c->error.code ? c->error.text
+                                       : "the operands do not fit");
   }
-  if (c->n_out == n_out) return true;
-  return cxi_error_set(&c->error, CX_ETRACE, "has %u results, not %u", c->n_out,
-                       n_out);
+  if (c->n_out == r->n_out) return true;
+  return cxi_error_set(&r->error, CX_ETRACE, "has %u results, not %u", c->n_out,
+                       r->n_out);
 }
 
-static void release_arrays(uint32_t n, cxi_array **arrays) {
-  for (uint32_t i = 0; i < n; i++) cxi_array_release(arrays[i]);
+static void release_results(running *r, uint32_t n) {
+  for (uint32_t i = 0; i < n; i++) cxi_array_release(r->out[i]);
 }
 
-static bool run_single(cx_ctx *ctx, cxi_prim prim, const void *params,
-                       uint32_t n_in, const cxi_view *in, uint32_t n_out,
-                       cxi_array **out, cxi_error *error) {
-  cxi_view *views = cxi_scratch(n_out * sizeof *views + 1);
-  cxi_type few[8];
-  cxi_infer c; /* field by field: the text of the error is long */
-  c.n_out = 0;
-  c.out = few;
-  c.cap_out = 8;
-  c.error.code = CX_OK;
-  if (!views) return cxi_error_set(error, CX_EMEMORY, "out of memory");
-  if (!infer(prim, params, n_in, in, n_out, &c))
-    return cxi_error_set(error, c.error.code, "%s", c.error.text);
-  for (uint32_t i = 0; i < n_out; i++) {
-    out[i] = cxi_array_make(c.out[i], ctx->account);
-    if (!out[i]) {
-      release_arrays(i, out);
-      return cxi_error_set(error, CX_EMEMORY, "out of memory");
+static bool run_single(running *r) {
+  cxi_type few_types[FEW];
+  cxi_view few_views[FEW], *views = few_views;
+  cxi_infer c;
+  c.out = few_types;
+  c.cap_out = FEW;
+  if (r->n_out > FEW) views = cxi_scratch(r->n_out * sizeof *views);
+  if (!views) return out_of_memory(r);
+  if (!infer(r, &c)) return false;
+  for (uint32_t i = 0; i < r->n_out; i++) {
+    r->out[i] = cxi_array_make(c.out[i], r->ctx->account);
+    if (!r->out[i]) {
+      release_results(r, i);
+      return out_of_memory(r);
     }
-    views[i] = cxi_view_dense(*cxi_type_aval(c.out[i]), out[i]->data);
+    views[i] = cxi_view_dense(*cxi_type_aval(c.out[i]), r->out[i]->data);
   }
-  if (ctx->device->apply(ctx, prim, params, n_in, in, n_out, views, error))
+  if (r->ctx->device->apply(r->ctx, r->prim, r->params, r->n_in, r->in,
+                            r->n_out, views, &r->error))
     return true;
-  release_arrays(n_out, out);
+  release_results(r, r->n_out);
   return false;
 }
 
@@ -150,62 +187,56 @@ static bool has_programs(cxi_prim prim) {
 }
 
 /* False, the results released, if they have a NaN and no operand has. */
-static bool check_nan(cxi_prim prim, uint32_t n_in, const cxi_view *in,
-                      uint32_t n_out, cxi_array **out, cx *out_poison) {
+static bool check_nan(running *r) {
   uint32_t k = 0;
-  while (k < n_out && !cxi_has_nan(out[k]->type, out[k]->data)) k++;
-  if (k == n_out) return true;
-  for (uint32_t i = 0; i < n_in; i++)
-    if (cxi_has_nan(cxi_type_of(&in[i].type), in[i].data)) return true;
+  while (k < r->n_out && !cxi_has_nan(r->out[k]->type, r->out[k]->data)) k++;
+  if (k == r->n_out) return true;
+  for (uint32_t i = 0; i < r->n_in; i++)
+    if (cxi_has_nan(r->types[i], r->in[i].data)) return true;
   char type[128];
-  cxi_aval_print(type, sizeof type, cxi_type_aval(out[k]->type));
-  *out_poison = cxi_reportf(
-      CX_ENAN, "%s: the result %s has a NaN, the operands have none",
-      cxi_prim_name(prim), type);
-  release_arrays(n_out, out);
+  cxi_aval_print(type, sizeof type, cxi_type_aval(r->out[k]->type));
+  r->poison = cxi_reportf(CX_ENAN,
+                          "%s: the result %s has a NaN, the operands have none",
+                          cxi_prim_name(r->prim), type);
+  release_results(r, r->n_out);
   return false;
 }
 
-static bool emit_here(cx_ctx *ctx, cxi_prim prim, const void *params,
-                      uint32_t n_in, const cx *in, uint32_t n_out, cx *out,
-                      cx *out_poison) {
-  uint64_t *bits = cxi_scratch(n_in * sizeof *bits + 1);
-  cxi_view *views = cxi_scratch(n_in * sizeof *views + 1);
-  cxi_array **arrays = cxi_scratch(n_out * sizeof *arrays + 1);
-  cxi_error error; /* its text is long: only the code is cleared */
-  error.code = CX_OK;
-  if (!bits || !views || !arrays)
-    return *out_poison = cxi_report_memory(), false;
-  for (uint32_t i = 0; i < n_in; i++)
-    if (!operand_view(prim, in[i], &bits[i], &views[i], out_poison))
-      return false;
-  const bool good =
-      has_programs(prim)
-          ? run_nested(ctx, prim, params, n_in, views, n_out, arrays, &error)
-          : run_single(ctx, prim, params, n_in, views, n_out, arrays, &error);
-  if (!good) {
-    *out_poison = error.code == CX_EMEMORY
-                      ? cxi_report_memory()
-                      : cxi_report_error(cxi_prim_name(prim), &error);
-    return false;
-  }
-  if (ctx->checks && !check_nan(prim, n_in, views, n_out, arrays, out_poison))
-    return false;
-  for (uint32_t i = 0; i < n_out; i++) {
-    cxi_item item = { .kind = CXI_ITEM_ARRAY, .type = arrays[i]->type };
-    item.as.array = arrays[i];
-    out[i] = cxi_handle(item);
-  }
-  return true;
+static bool run(running *r, const cx *in) {
+  if (!make_room(r)) return false;
+  for (uint32_t i = 0; i < r->n_in; i++)
+    if (!view_operand(r, i, in[i])) return false;
+  const bool good = has_programs(r->prim) ? run_nested(r) : run_single(r);
+  return good && (!r->ctx->checks || check_nan(r));
+}
+
+static cx failure(running *r) {
+  if (r->poison.generation) return r->poison;
+  return r->error.code == CX_EMEMORY
+             ? cxi_report_memory()
+             : cxi_report_error(cxi_prim_name(r->prim), &r->error);
 }
 
 static bool emit(cxi_emitter *e, cxi_prim prim, const void *params,
                  uint32_t n_in, const cx *in, uint32_t n_out, cx *out) {
+  running r;
+  r.ctx = context_of(e);
+  r.prim = prim;
+  r.params = params;
+  r.n_in = n_in;
+  r.n_out = n_out;
+  r.poison = (cx){ 0, 0 };
+  r.error.code = CX_OK;
   const cxi_mark mark = cxi_scratch_mark();
-  cx poison = { 0, 1 };
-  const bool good =
-      emit_here(context_of(e), prim, params, n_in, in, n_out, out, &poison);
-  for (uint32_t i = 0; !good && i < n_out; i++) out[i] = poison;
+  const bool good = run(&r, in);
+  const cx poison = good ? (cx){ 0, 0 } : failure(&r);
+  for (uint32_t i = 0; i < n_out; i++) {
+    out[i] = poison;
+    if (!good) continue;
+    cxi_item item = { .kind = CXI_ITEM_ARRAY, .type = r.out[i]->type };
+    item.as.array = r.out[i];
+    out[i] = cxi_handle(item);
+  }
   cxi_scratch_reset(mark);
   return good;
 }

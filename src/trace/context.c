@@ -9,18 +9,15 @@
 #include "trace/function.h"
 #include "trace/tracer.h"
 
-static _Thread_local cx_ctx *current;
+_Thread_local cx_ctx *cxi_context_current
+    __attribute__((tls_model("initial-exec")));
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static cx_ctx *all;
 
-cx_ctx *cxi_context_now(void) {
-  return current;
-}
-
 cx_ctx *cxi_context_need(void) {
-  if (!current)
+  if (!cxi_context_current)
     cxi_report(CX_ELIFETIME, "no context is open in this thread: cx_open");
-  return current;
+  return cxi_context_current;
 }
 
 bool cxi_context_last(void) {
@@ -54,8 +51,8 @@ cx_ctx *cxi_context_make(const cxi_device *device, cx_open_opt opt) {
 }
 
 cx_ctx *cx_use(cx_ctx *ctx) {
-  cx_ctx *before = current;
-  current = ctx;
+  cx_ctx *before = cxi_context_current;
+  cxi_context_current = ctx;
   if (ctx && !(ctx->entered && pthread_equal(ctx->thread, pthread_self()))) {
     pthread_mutex_lock(&lock);
     ctx->thread = pthread_self();
@@ -110,7 +107,7 @@ bool cxi_context_elsewhere(uint32_t serial) {
   bool found = false;
   pthread_mutex_lock(&lock);
   for (const cx_ctx *c = all; c && !found; c = c->next) {
-    if (c == current ||
+    if (c == cxi_context_current ||
         (c->entered && !pthread_equal(c->thread, pthread_self())))
       continue;
     for (uint32_t i = 0; i < c->n_scopes && !found; i++)
@@ -138,10 +135,10 @@ cx_ctx *cxi_context_of_scope(uint32_t serial) {
 
 void cx_promotion(cx_promote rule) {
   if (!cxi_context_need()) return;
-  current->promotion = rule;
+  cxi_context_current->promotion = rule;
   cxi_promotion_use(rule);
 }
 
 void cx_checks(bool nan_and_index) {
-  if (cxi_context_need()) current->checks = nan_and_index;
+  if (cxi_context_need()) cxi_context_current->checks = nan_and_index;
 }

@@ -88,7 +88,12 @@ struct cx_ctx {
   cx_ctx *next; /* of all open ones */
 };
 
-cx_ctx *cxi_context_now(void); /* NULL: none */
+/* The context of this thread; read through cxi_context_now. */
+extern _Thread_local cx_ctx *cxi_context_current
+    __attribute__((tls_model("initial-exec")));
+static inline cx_ctx *cxi_context_now(void) { /* NULL: none */
+  return cxi_context_current;
+}
 /* The same, after reporting CX_ELIFETIME if there is none. */
 cx_ctx *cxi_context_need(void);
 
@@ -135,6 +140,15 @@ bool cxi_array_alive(const cxi_array *a);
 cx cxi_report_donated(const char *what, const cxi_array *a);
 /* Text that lives until the scope ends; never NULL. */
 const char *cxi_string(const char *text);
+
+/* The commonest case in line: an array or tree of a live scope. */
+static inline bool cxi_slot_find(const cx_ctx *ctx, cx a, cxi_item *out) {
+  const uint32_t i = a.index - 1;
+  if (!ctx || i >= ctx->n_slots || ctx->slots[i].serial != a.generation)
+    return false;
+  *out = ctx->slots[i].item;
+  return true;
+}
 
 /* -- numbers (literal.c) -------------------------------------------------- */
 

@@ -129,12 +129,8 @@ cx cxi_handle(cxi_item item) {
 /* -- looking handles up --------------------------------------------------- */
 
 static bool find(const cx_ctx *ctx, cx a, cxi_item *out) {
-  const uint32_t i = a.index - 1;
-  if (i < ctx->n_slots && ctx->slots[i].serial == a.generation) {
-    *out = ctx->slots[i].item;
-    return true;
-  }
-  const uint32_t k = i - CXI_KEPT_FIRST;
+  if (cxi_slot_find(ctx, a, out)) return true;
+  const uint32_t k = a.index - 1 - CXI_KEPT_FIRST;
   if (k < ctx->n_kept && ctx->kept[k].serial == a.generation) {
     *out = ctx->kept[k].item;
     return true;

@@ -129,10 +129,13 @@ void cxi_item_flatten(cxi_item a, cxi_item *out) {
 
 cxi_tree *cxi_tree_make(uint32_t n, bool is_dict) {
   const size_t head = sizeof(cxi_tree) + n * sizeof(cxi_item);
-  cxi_tree *t =
-      cxi_alloc_zeroed(1, head + (is_dict ? n * sizeof(cxi_name) : 0));
+  const size_t bytes = head + (is_dict ? n * sizeof(cxi_name) : 0);
+  size_t capacity;
+  cxi_tree *t = cxi_block_take(bytes, NULL, &capacity);
   if (!t) return NULL;
+  memset(t, 0, bytes);
   t->refs = 1;
+  t->capacity = capacity;
   t->n = n;
   t->is_dict = is_dict;
   if (is_dict) t->names = (cxi_name *)(void *)((char *)t + head);
@@ -209,7 +212,7 @@ cxi_tree_fault cxi_tree_finish(cxi_tree *t, cxi_name *out_name) {
 void cxi_tree_release(cxi_tree *t) {
   if (!t || __atomic_sub_fetch(&t->refs, 1, __ATOMIC_ACQ_REL)) return;
   for (uint32_t i = 0; i < t->n; i++) cxi_item_release(t->items[i]);
-  cxi_free(t);
+  cxi_block_give(t, t->capacity, NULL);
 }
 
 int64_t cxi_tree_find(const cxi_tree *t, cxi_name name) {

@@ -126,6 +126,7 @@ struct cxi_tree {
   uint16_t depth;
   bool is_dict;
   cxi_sig sig;      /* when asked for first */
+  size_t capacity;  /* of its block */
   cxi_name *names;  /* of a dict, in order */
   cxi_item items[]; /* own their references */
 };

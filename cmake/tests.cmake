@@ -34,8 +34,14 @@ if(NOT BUILD_SHARED_LIBS)
   add_for_each_isa(isa_test test_loops ${loops})
 endif()
 
+# An example checks itself, or what it prints is written down.
 foreach(program IN LISTS example_programs)
-  add_test(NAME ${program} COMMAND ${program}
+  get_target_property(name ${program} OUTPUT_NAME)
+  set(command $<TARGET_FILE:${program}>)
+  if(EXISTS ${PROJECT_SOURCE_DIR}/tests/golden/${name}.txt)
+    set(command bash tests/golden/compare.sh ${command} ${name})
+  endif()
+  add_test(NAME ${program} COMMAND ${command}
     WORKING_DIRECTORY ${PROJECT_SOURCE_DIR})
 endforeach()
 

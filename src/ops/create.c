@@ -74,9 +74,11 @@ cx cx_arange_(cx lo, cx hi, cx step, cx_dtype t, const char *at) {
                                       "arange: needs a number type, "
                                       "got %s",
                                       cxi_dtype_name(t)));
+  /* An unsigned type has no negative step: what is added stays positive. */
   cx x = cxi_iota(t, shape, 0);
-  if (by != 1) x = cxi_mul(x, cxi_number(t, by));
-  if (from != 0) x = cxi_add(x, cxi_number(t, from));
+  if (fabs(by) != 1) x = cxi_mul(x, cxi_number(t, fabs(by)));
+  if (by < 0) x = cxi_sub(cxi_number(t, from), x);
+  else if (from != 0) x = cxi_add(x, cxi_number(t, from));
   return cxi_leave(before, x);
 }
 /* n numbers from lo to hi, both included. */

@@ -117,25 +117,25 @@ cx cx_bits_(cx key, cx_dtype t, cx_dims shape, const char *at) {
   return cxi_leave(before, cxi_random_bits(key, t, shape));
 }
 
-/* The layout of a floating dtype: as many random bits as its fraction has
- * become a number in [1, 2). */
+/* The layout of a floating dtype: random bits become the fraction of a number
+ * in [1, 2). bf16 has so few of them that 8 bits are drawn, as JAX does. */
 typedef struct layout {
-  cx_dtype bits;
-  int width, fraction;
+  cx_dtype drawn, bits;
+  int drawn_width, fraction;
   uint64_t one;
 } layout;
 static layout layout_of(cx_dtype t) {
-  return t == CX_F64    ? (layout){ CX_U64, 64, 52, 0x3ff0000000000000u }
-         : t == CX_F32  ? (layout){ CX_U32, 32, 23, 0x3f800000u }
-         : t == CX_BF16 ? (layout){ CX_U16, 16, 7, 0x3f80u }
-                        : (layout){ CX_U16, 16, 10, 0x3c00u };
+  return t == CX_F64   ? (layout){ CX_U64, CX_U64, 64, 52, 0x3ff0000000000000u }
+         : t == CX_F32 ? (layout){ CX_U32, CX_U32, 32, 23, 0x3f800000u }
+         : t == CX_BF16 ? (layout){ CX_U8, CX_U16, 8, 7, 0x3f80u }
+                        : (layout){ CX_U16, CX_U16, 16, 10, 0x3c00u };
 }
 /* Uniform in [lo, hi), both of dtype t. */
 static cx uniform(cx key, cx_dtype t, cx_dims shape, cx lo, cx hi) {
   layout l = layout_of(t);
-  cx bits = cxi_random_bits(key, l.bits, shape);
+  cx bits = cxi_convert(cxi_random_bits(key, l.drawn, shape), l.bits);
   bits = cxi_binary(CXI_PRIM_shift_right_logical, bits,
-                    cxi_integer(l.bits, l.width - l.fraction));
+                    cxi_integer(l.bits, l.drawn_width - l.fraction));
   bits = cxi_binary(CXI_PRIM_or, bits, cxi_literal_bits(l.bits, l.one));
   cx unit = cxi_offset(cxi_bitcast(bits, t), -1);
   cx scaled = cxi_add(cxi_mul(unit, cxi_sub(hi, lo)), lo);
@@ -172,15 +172,27 @@ cx cx_normal_(cx key, cx_dtype t, cx_dims shape, const char *at) {
   cx z = cxi_unary(CXI_PRIM_erf_inv, u);
   return cxi_leave(before, cxi_mul(cxi_number(t, M_SQRT2), z));
 }
+/* The number of dtype t beside x, towards `to`. */
+static double next_number(cx_dtype t, double x, double to) {
+  if (t == CX_F64) return nextafter(x, to);
+  if (t == CX_F32) return (double)nextafterf((float)x, (float)to);
+  int exponent;
+  frexp(x, &exponent);
+  double least = t == CX_F16 ? -24 : -133, step = exponent - 1;
+  step -= layout_of(t).fraction;
+  if (step < least) step = least;
+  return x + (to > x ? 1 : -1) * ldexp(1, (int)step);
+}
 cx cx_truncated_normal_(cx key, double lo, double hi, cx_dtype t, cx_dims shape,
                         const char *at) {
   cxi_name before = cxi_enter(at);
   cx poison;
   if (!draw("truncated_normal", &key, t, shape, &poison))
     return cxi_leave(before, poison);
-  float a = erff((float)(lo / M_SQRT2)), b = erff((float)(hi / M_SQRT2));
-  if (!(lo < hi) || (t != CX_F64 && !(a < b)) ||
-      !(erf(lo / M_SQRT2) < erf(hi / M_SQRT2)))
+  /* In the dtype's own numbers: a far tail has too few of them to draw from. */
+  double unit = ldexp(1, -1 - layout_of(t).fraction);
+  double mass = erf(hi / M_SQRT2) - erf(lo / M_SQRT2);
+  if (!(lo < hi) || !(mass > 16 * unit))
     return cxi_leave(before,
                      cxi_fail(CX_EUSER,
                               "truncated_normal: [%g, %g] holds no mass "
@@ -190,10 +202,8 @@ cx cx_truncated_normal_(cx key, double lo, double hi, cx_dtype t, cx_dims shape,
   cx from = cxi_unary(CXI_PRIM_erf, cxi_div(cxi_number(t, lo), root));
   cx to = cxi_unary(CXI_PRIM_erf, cxi_div(cxi_number(t, hi), root));
   cx z = cxi_unary(CXI_PRIM_erf_inv, uniform(key, t, shape, from, to));
-  double inner_lo = t == CX_F64 ? nextafter(lo, INFINITY)
-                                : (double)nextafterf((float)lo, INFINITY);
-  double inner_hi = t == CX_F64 ? nextafter(hi, -INFINITY)
-                                : (double)nextafterf((float)hi, -INFINITY);
+  double inner_lo = next_number(t, lo, INFINITY);
+  double inner_hi = next_number(t, hi, -INFINITY);
   return cxi_leave(before, cxi_clamp(cxi_number(t, inner_lo), cxi_mul(root, z),
                                      cxi_number(t, inner_hi)));
 }

@@ -7,6 +7,7 @@
 int command_conform(int argc, char **argv);
 int command_inspect(int argc, char **argv);
 int command_jaxpr(int argc, char **argv);
+int command_xl(int argc, char **argv);
 
 /* Prints the kept error, if there is one, to stderr; its exit status. */
 int command_status(void);

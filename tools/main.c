@@ -13,6 +13,8 @@ static const struct {
     command_conform },
   { "inspect", "list the arrays of a checkpoint", command_inspect },
   { "jaxpr", "parse, check and print a program", command_jaxpr },
+  { "xl", "train a Transformer-XL on a text, and write text with it",
+    command_xl },
 };
 enum { N_COMMANDS = sizeof commands / sizeof *commands };
 

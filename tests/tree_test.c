@@ -118,11 +118,43 @@ static void a_tree_has_a_deepest_level(void **state) {
 static void many_leaves(void **state) {
   (void)state;
   CX_SCOPE;
-  enum { N = 2000 };
-  cx p = cx_none(), one = cx_ones(CX_F32, 1);
-  for (int i = 0; i < N; i++) p = cx_put(p, one, "k%d", (i * 7919) % N);
+  enum { N = 10000 };
+  cx p = cx_none(), one = cx_ones(CX_F32, 1), earlier = p;
+  for (int i = 0; i < N; i++) {
+    p = cx_put(p, one, "k%d", (i * 7919) % N);
+    if (i == 4999) earlier = p;
+  }
   assert_int_equal(cx_leaf_count(p), N);
+  assert_int_equal(cx_leaf_count(earlier), 5000);
   assert_int_equal(cx_leaf_count(cx_add(p, p)), N);
+  assert_good();
+}
+
+/* Large dicts are merged late; every version stays what it was. */
+static void versions_of_a_large_dict(void **state) {
+  (void)state;
+  CX_SCOPE;
+  enum { N = 300 };
+  cx version[N], p = cx_none();
+  for (int i = 0; i < N; i++) {
+    p = cx_put(p, i, "k%d", i);
+    if (i >= 100) p = cx_put(p, -i, "k%d", i - 100); /* another value */
+    if (i == 200) assert_true(cx_has(p, "k200"));
+    if (i >= 100 && i % 7 == 0) p = cx_put(p, i, "sub.%d", i);
+    version[i] = p;
+  }
+  for (int i = 0; i < N; i += 13) {
+    const int subs = i < 100 ? 0 : i / 7 - 14;
+    assert_int_equal(cx_leaf_count(version[i]), i + 1 + subs);
+    assert_int_equal(cx_item_int(cx_get(version[i], "k%d", i)), i);
+    if (i >= 100)
+      assert_int_equal(cx_item_int(cx_get(version[i], "k%d", i - 100)), -i);
+    if (i + 1 < N) assert_false(cx_has(version[i], "k%d", i + 1));
+  }
+  cx kept = cx_keep(cx_put(p, 1, "last"));
+  assert_int_equal(cx_item_int(cx_get(kept, "last")), 1);
+  assert_string_equal(cx_leaf_path(kept, 0), "k0");
+  cx_drop(kept);
   assert_good();
 }
 
@@ -198,6 +230,7 @@ int main(void) {
     cmocka_unit_test(wrong_trees_are_errors),
     cmocka_unit_test(a_tree_has_a_deepest_level),
     cmocka_unit_test(many_leaves),
+    cmocka_unit_test(versions_of_a_large_dict),
     cmocka_unit_test(structs_are_trees),
     cmocka_unit_test(functions_map_over_leaves),
     cmocka_unit_test(nones_are_empty),

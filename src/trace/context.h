@@ -133,6 +133,8 @@ cx cxi_handle(cxi_item item);
 cxi_item cxi_item_of(cx a);
 /* The same with the operation's name before the message. */
 cxi_item cxi_item_for(const char *what, cx a);
+/* The same, where an unfinished tree of cx_put may stay so. */
+cxi_item cxi_item_unfinished(cx a);
 /* Without reporting: kind NOTHING for what is not valid. */
 cxi_item cxi_item_peek(cx a);
 /* Whether the buffer is still there, not donated. */
@@ -147,7 +149,7 @@ static inline bool cxi_slot_find(const cx_ctx *ctx, cx a, cxi_item *out) {
   if (!ctx || i >= ctx->n_slots || ctx->slots[i].serial != a.generation)
     return false;
   *out = ctx->slots[i].item;
-  return true;
+  return out->kind != CXI_ITEM_TREE || !out->as.tree->base;
 }
 
 /* -- numbers (literal.c) -------------------------------------------------- */

@@ -128,14 +128,42 @@ cx cxi_handle(cxi_item item) {
 
 /* -- looking handles up --------------------------------------------------- */
 
+/* The place that holds what a handle of a slot or a kept value stands for. */
+static cxi_item *place_of(const cx_ctx *ctx, cx a) {
+  const uint32_t i = a.index - 1, k = i - CXI_KEPT_FIRST;
+  if (i < ctx->n_slots && ctx->slots[i].serial == a.generation)
+    return &ctx->slots[i].item;
+  if (k < ctx->n_kept && ctx->kept[k].serial == a.generation)
+    return &ctx->kept[k].item;
+  return NULL;
+}
+
+/* Unfinished trees are only in places, and finished when looked at. */
+static bool finish_place(cxi_item *place) {
+  if (place->kind != CXI_ITEM_TREE || !place->as.tree->base) return true;
+  cxi_tree *merged = cxi_tree_merge(place->as.tree);
+  if (!merged) return false;
+  cxi_tree_release(place->as.tree);
+  place->as.tree = merged;
+  return true;
+}
+
 static bool find(const cx_ctx *ctx, cx a, cxi_item *out) {
-  if (cxi_slot_find(ctx, a, out)) return true;
-  const uint32_t k = a.index - 1 - CXI_KEPT_FIRST;
-  if (k < ctx->n_kept && ctx->kept[k].serial == a.generation) {
-    *out = ctx->kept[k].item;
-    return true;
+  cxi_item *place = place_of(ctx, a);
+  if (!place) return cxi_trace_find(ctx->trace, a, out);
+  if (finish_place(place)) {
+    *out = *place;
+  } else {
+    out->kind = CXI_ITEM_POISON;
+    out->as.handle = cxi_report_memory();
   }
-  return cxi_trace_find(ctx->trace, a, out);
+  return true;
+}
+
+cxi_item cxi_item_unfinished(cx a) {
+  const cx_ctx *ctx = cxi_context_now();
+  const cxi_item *place = ctx ? place_of(ctx, a) : NULL;
+  return place ? *place : cxi_item_of(a);
 }
 
 cxi_item cxi_item_peek(cx a) {

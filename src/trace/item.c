@@ -212,6 +212,7 @@ cxi_tree_fault cxi_tree_finish(cxi_tree *t, cxi_name *out_name) {
 void cxi_tree_release(cxi_tree *t) {
   if (!t || __atomic_sub_fetch(&t->refs, 1, __ATOMIC_ACQ_REL)) return;
   for (uint32_t i = 0; i < t->n; i++) cxi_item_release(t->items[i]);
+  cxi_tree_release(t->base); /* which has no base itself */
   cxi_block_give(t, t->capacity, NULL);
 }
 

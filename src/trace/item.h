@@ -127,6 +127,7 @@ struct cxi_tree {
   bool is_dict;
   cxi_sig sig;      /* when asked for first */
   size_t capacity;  /* of its block */
+  cxi_tree *base;   /* of one that cx_put left unfinished: tree_put.c */
   cxi_name *names;  /* of a dict, in order */
   cxi_item items[]; /* own their references */
 };
@@ -142,9 +143,17 @@ typedef enum cxi_tree_fault {
 /* TWICE: *out_name is the key that stands twice. */
 cxi_tree_fault cxi_tree_finish(cxi_tree *t, cxi_name *out_name);
 void cxi_tree_release(cxi_tree *t);
+/* A tree that cx_put left unfinished, merged: a reference of its own. NULL
+ * without memory. */
+cxi_tree *cxi_tree_merge(const cxi_tree *t);
 /* The place of a key; -1: not there. */
 int64_t cxi_tree_find(const cxi_tree *t, cxi_name name);
 int cxi_key_compare(cxi_name a, cxi_name b); /* the order of keys */
+
+/* For public functions (tree.c): the item of an entry, numbers under their
+ * default dtype; false with poison for poison and for what is not given. */
+bool cxi_tree_entry(const char *what, cx a, cxi_item *out, cx *out_poison);
+cx cxi_tree_report(const char *what, cxi_tree_fault fault, cxi_name name);
 
 uint32_t cxi_item_leaves(cxi_item a); /* 0 of none, 1 of a leaf */
 /* The leaves in order, borrowed. */

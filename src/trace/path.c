@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/arena.h"
+#include "base/alloc.h"
 
 /* -- the nearest name ----------------------------------------------------- */
 
@@ -115,4 +115,15 @@ int cxi_path_of_leaf(char *out, size_t room, cxi_item tree, uint32_t leaf) {
     tree = t->items[i];
   }
   return n;
+}
+
+char *cxi_path_print(char few[256], const char *format, va_list arguments) {
+  va_list again;
+  va_copy(again, arguments);
+  const int n = vsnprintf(few, 256, format, arguments);
+  char *path = few;
+  if (n >= 256 && (path = cxi_alloc((size_t)n + 1)))
+    vsnprintf(path, (size_t)n + 1, format, again);
+  va_end(again);
+  return path;
 }

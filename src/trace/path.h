@@ -2,6 +2,8 @@
 #ifndef CXI_PATH_H
 #define CXI_PATH_H
 
+#include <stdarg.h>
+
 #include "trace/context.h"
 
 /* " (have 6, nearest "bias")" for a key that a dict does not have. */
@@ -15,6 +17,9 @@ cxi_nearest_text cxi_nearest(const cxi_tree *t, const char *name);
 bool cxi_path_find(cxi_item tree, const char *path, cxi_item *out);
 /* " (have 6, nearest "fc2.bias")" among the paths of the tree's leaves. */
 cxi_nearest_text cxi_path_nearest(cxi_item tree, const char *path);
+/* A path of any length, in `few` if it fits, else to be freed with cxi_free;
+ * NULL without memory. */
+char *cxi_path_print(char few[256], const char *format, va_list arguments);
 /* The path of a leaf; as snprintf. */
 int cxi_path_of_leaf(char *out, size_t room, cxi_item tree, uint32_t leaf);
 

@@ -1,7 +1,6 @@
 /* tree.c - tuples and dicts: made, taken apart, changed by path. */
 #include <stdarg.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/alloc.h"
@@ -12,9 +11,7 @@
 
 /* -- making --------------------------------------------------------------- */
 
-/* The item of an entry: numbers under their default dtype. Poison is
- * returned, nothing is an error. */
-static bool entry_item(const char *what, cx a, cxi_item *out, cx *out_poison) {
+bool cxi_tree_entry(const char *what, cx a, cxi_item *out, cx *out_poison) {
   *out = cxi_number_strong(cxi_item_of(a));
   if (out->kind == CXI_ITEM_POISON) {
     *out_poison = out->as.handle;
@@ -25,7 +22,7 @@ static bool entry_item(const char *what, cx a, cxi_item *out, cx *out_poison) {
   return false;
 }
 
-static cx report_fault(const char *what, cxi_tree_fault fault, cxi_name name) {
+cx cxi_tree_report(const char *what, cxi_tree_fault fault, cxi_name name) {
   if (fault == CXI_TREE_TWICE)
     return cxi_reportf(CX_ETREE, "%s: the key \"%s\" stands twice", what,
                        cxi_name_text(name));
@@ -42,7 +39,7 @@ static cx finish(const char *what, cxi_tree *t) {
   if (fault == CXI_TREE_GOOD)
     return cxi_handle((cxi_item){ .kind = CXI_ITEM_TREE, .as.tree = t });
   cxi_tree_release(t);
-  return report_fault(what, fault, name);
+  return cxi_tree_report(what, fault, name);
 }
 
 cx cx_tuple_(int n, const cx *items, const char *at) {
@@ -51,7 +48,7 @@ cx cx_tuple_(int n, const cx *items, const char *at) {
   if (!t) return cxi_leave(before, cxi_report_memory());
   cx poison = { 0, 0 };
   for (int i = 0; i < n; i++) {
-    if (!entry_item("tuple", items[i], &t->items[i], &poison)) break;
+    if (!cxi_tree_entry("tuple", items[i], &t->items[i], &poison)) break;
     cxi_item_retain(t->items[i]);
   }
   if (!poison.generation) return cxi_leave(before, finish("tuple", t));
@@ -71,7 +68,7 @@ cx cx_dict_(int n, const cx_entry *entries, const char *at) {
                            "dict: \"%s\" is no key (not empty,"
                            " without dots)",
                            name ? name : "");
-    else if (entry_item("dict", entries[i].value, &t->items[i], &poison))
+    else if (cxi_tree_entry("dict", entries[i].value, &t->items[i], &poison))
       cxi_item_retain(t->items[i]);
     if (!poison.generation) t->names[i] = cxi_name_of(name);
   }
@@ -111,23 +108,11 @@ cx cx_nth_(cx tree, int i, const char *at) {
   return cxi_leave(before, result);
 }
 
-/* A path of any length; NULL without memory. `few` serves short ones. */
-static char *path_print(char few[256], const char *format, va_list arguments) {
-  va_list again;
-  va_copy(again, arguments);
-  const int n = vsnprintf(few, 256, format, arguments);
-  char *path = few;
-  if (n >= 256 && (path = cxi_alloc((size_t)n + 1)))
-    vsnprintf(path, (size_t)n + 1, format, again);
-  va_end(again);
-  return path;
-}
-
 cx cx_get_(const char *at, cx tree, const char *format, ...) {
   char few[256];
   va_list arguments;
   va_start(arguments, format);
-  char *path = path_print(few, format, arguments);
+  char *path = cxi_path_print(few, format, arguments);
   va_end(arguments);
   const cxi_name before = cxi_enter(at);
   const cxi_item item = cxi_item_of(tree);
@@ -150,7 +135,7 @@ bool cx_has(cx tree, const char *format, ...) {
   char few[256];
   va_list arguments;
   va_start(arguments, format);
-  char *path = path_print(few, format, arguments);
+  char *path = cxi_path_print(few, format, arguments);
   va_end(arguments);
   cxi_item found;
   const bool has = path && cxi_path_find(cxi_item_peek(tree), path, &found);
@@ -240,7 +225,7 @@ cx cx_unflatten(cx like, int n, const cx *leaves) {
   cx poison = { 0, 0 };
   if (!items) poison = cxi_report_memory();
   for (int i = 0; i < n && !poison.generation; i++)
-    entry_item("unflatten", leaves[i], &items[i], &poison);
+    cxi_tree_entry("unflatten", leaves[i], &items[i], &poison);
   if (!poison.generation) {
     bool failed = false;
     const cxi_item *at = items;
@@ -255,122 +240,4 @@ cx cx_unflatten(cx like, int n, const cx *leaves) {
   }
   cxi_scratch_reset(mark);
   return poison;
-}
-
-/* -- cx_put --------------------------------------------------------------- */
-
-/* A dict with one more or one other entry: the node is copied, its items are
- * shared. Takes `value`. NULL without memory. */
-static cxi_tree *dict_with(const cxi_tree *from, int64_t place, cxi_name name,
-                           cxi_item value) {
-  const uint32_t n = from ? from->n : 0;
-  cxi_tree *t = cxi_tree_make(n + (place < 0), !from || from->is_dict);
-  if (!t) {
-    cxi_item_release(value);
-    return NULL;
-  }
-  uint32_t at = 0, i = 0;
-  if (place < 0) /* where the new key stands in order */
-    while (at < n && cxi_key_compare(from->names[at], name) < 0) at++;
-  else
-    at = (uint32_t)place;
-  for (uint32_t k = 0; k < t->n; k++) {
-    if (k == at) {
-      t->items[k] = value;
-      if (t->is_dict) t->names[k] = name;
-      if (place >= 0) i++;
-      continue;
-    }
-    t->items[k] = cxi_item_retain(from->items[i]);
-    if (t->is_dict) t->names[k] = from->names[i];
-    i++;
-  }
-  return t;
-}
-
-typedef struct put {
-  cxi_item value; /* taken */
-  cx poison;
-  const char *path;
-} put;
-
-static cxi_item put_at(put *p, cxi_item tree, const char *path);
-
-/* The item under the first part of the path, with the rest put into it. */
-static cxi_item put_part(put *p, const cxi_tree *t, const char *path) {
-  const size_t length = strcspn(path, ".");
-  const cxi_name name = cxi_name_of_n(path, length);
-  cxi_item child = { .kind = CXI_ITEM_NONE }, found;
-  int64_t place = t ? cxi_tree_find(t, name) : -1;
-  if (t && !t->is_dict) {
-    char part[32];
-    snprintf(part, sizeof part, "%.*s", (int)(length < 31 ? length : 31), path);
-    const bool has = cxi_path_find(
-        (cxi_item){ .kind = CXI_ITEM_TREE, .as.tree = (cxi_tree *)t }, part,
-        &found);
-    if (!has) {
-      p->poison = cxi_reportf(CX_ETREE,
-                              "put: \"%s\": a tuple of %u has no"
-                              " item \"%s\"",
-                              p->path, t->n, part);
-      return child;
-    }
-    place = (int64_t)strtol(part, NULL, 10);
-  }
-  if (place >= 0) child = t->items[place];
-  const char *rest = path + length + (path[length] == '.');
-  const cxi_item item = put_at(p, child, rest);
-  if (p->poison.generation) return item;
-  cxi_tree *made = dict_with(t, place, name, item);
-  cxi_name unused;
-  const cxi_tree_fault fault =
-      made ? cxi_tree_finish(made, &unused) : CXI_TREE_MEMORY;
-  if (fault != CXI_TREE_GOOD) {
-    cxi_tree_release(made);
-    p->poison = report_fault("put", fault, 0);
-    return child;
-  }
-  return (cxi_item){ .kind = CXI_ITEM_TREE, .as.tree = made };
-}
-
-static cxi_item put_at(put *p, cxi_item tree, const char *path) {
-  if (!*path) {
-    const cxi_item value = p->value;
-    p->value.kind = CXI_ITEM_NONE;
-    return value;
-  }
-  if (tree.kind == CXI_ITEM_NONE) return put_part(p, NULL, path);
-  if (tree.kind == CXI_ITEM_TREE) return put_part(p, tree.as.tree, path);
-  p->poison =
-      cxi_reportf(CX_ETREE, "put: \"%s\" leads through an array", p->path);
-  return tree;
-}
-
-static cx put_path(cx tree, cx value, const char *path) {
-  const cxi_item item = cxi_item_of(tree);
-  put p = { .path = path };
-  if (item.kind == CXI_ITEM_POISON) return item.as.handle;
-  if (!entry_item("put", value, &p.value, &p.poison)) return p.poison;
-  uint32_t parts = 1;
-  for (const char *c = path; *c; c++) parts += *c == '.';
-  if (!*path || *path == '.' || strstr(path, "..") ||
-      path[strlen(path) - 1] == '.')
-    return cxi_reportf(CX_ETREE, "put: \"%s\" is no path", path);
-  if (parts > CXI_TREE_DEPTH_MOST) return report_fault("put", CXI_TREE_DEEP, 0);
-  cxi_item_retain(p.value);
-  const cxi_item made = put_at(&p, item, path);
-  cxi_item_release(p.value);
-  return p.poison.generation ? p.poison : cxi_handle(made);
-}
-
-cx cx_put_(const char *at, cx tree, cx value, const char *format, ...) {
-  char few[256];
-  va_list arguments;
-  va_start(arguments, format);
-  char *path = path_print(few, format, arguments);
-  va_end(arguments);
-  const cxi_name before = cxi_enter(at);
-  const cx result = path ? put_path(tree, value, path) : cxi_report_memory();
-  if (path != few) cxi_free(path);
-  return cxi_leave(before, result);
 }

@@ -15,60 +15,75 @@ enum { BUCKETS = 4096 };
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static cxi_code *buckets[BUCKETS];
 
-cxi_code *cxi_code_make(cxi_code_kind kind) {
-  cxi_code *code = cxi_alloc_zeroed(1, sizeof *code);
+void cxi_code_draft(cxi_code *draft, cxi_code_kind kind, const char *name) {
+  memset(draft, 0, sizeof *draft);
+  draft->kind = kind;
+  draft->name = name;
+}
+
+void cxi_code_discard(cxi_code *draft) {
+  cxi_program_release(draft->program);
+  cxi_free(draft->key);
+  cxi_arena_free(&draft->arena);
+}
+
+/* Under the lock. */
+static const cxi_code *find_code(const cxi_code *draft) {
+  const cxi_code *c = buckets[draft->hash.lo % BUCKETS];
+  while (c &&
+         !(cxi_hash_equal(c->hash, draft->hash) && c->kind == draft->kind &&
+           c->n_key == draft->n_key && !memcmp(c->key, draft->key, c->n_key)))
+    c = c->next;
+  return c;
+}
+
+/* The draft as an object of its own; a transform's name gets its function's:
+ * "grad(loss)". */
+static cxi_code *make_code(const cxi_code *draft) {
+  cxi_code *code = cxi_alloc(sizeof *code);
   if (!code) return NULL;
-  code->kind = kind;
-  code->plain.code = code;
-  code->plain.live = true;
+  *code = *draft;
+  code->plain = (struct cx_fn_){ .code = code, .live = true };
+  if (code->n_inner == 0) return code;
+  const char *name =
+      cxi_arena_print(&code->arena, "%s(%s)", code->name, code->inner[0]->name);
+  if (name) code->name = name;
   return code;
 }
 
-void cxi_code_discard(cxi_code *code) {
-  if (!code) return;
-  cxi_program_release(code->program);
-  cxi_free(code->key);
-  cxi_arena_free(&code->arena);
-  cxi_free(code);
-}
-
-static bool same_code(const cxi_code *a, const cxi_code *b) {
-  return cxi_hash_equal(a->hash, b->hash) && a->kind == b->kind &&
-         a->n_key == b->n_key && !memcmp(a->key, b->key, a->n_key);
-}
-
-const cxi_code *cxi_code_intern(cxi_code *code, cxi_bytes *key) {
-  cxi_bytes_add_u32(key, code->kind);
-  for (uint32_t i = 0; i < code->n_inner; i++)
-    cxi_bytes_add_u64(key, (uint64_t)(uintptr_t)code->inner[i]);
+static bool fill_key(cxi_code *draft, cxi_bytes *key) {
+  cxi_bytes_add_u32(key, draft->kind);
+  for (uint32_t i = 0; i < draft->n_inner; i++)
+    cxi_bytes_add_u64(key, (uint64_t)(uintptr_t)draft->inner[i]);
   if (key->failed) {
     cxi_bytes_free(key);
-    cxi_code_discard(code);
+    return false;
+  }
+  draft->key = key->data;
+  draft->n_key = key->n;
+  draft->hash = cxi_hash_bytes(key->data, key->n);
+  *key = (cxi_bytes){ 0 };
+  return true;
+}
+
+const cxi_code *cxi_code_intern(cxi_code *draft, cxi_bytes *key) {
+  if (!fill_key(draft, key)) {
+    cxi_code_discard(draft);
     cxi_report_memory();
     return NULL;
   }
-  code->key = key->data;
-  code->n_key = key->n;
-  code->hash = cxi_hash_bytes(key->data, key->n);
-  *key = (cxi_bytes){ 0 };
   pthread_mutex_lock(&lock);
-  cxi_code **bucket = &buckets[code->hash.lo % BUCKETS];
-  cxi_code *known = *bucket;
-  while (known && !same_code(known, code)) known = known->next;
-  if (!known) {
-    code->next = *bucket;
-    *bucket = code;
+  const cxi_code *known = find_code(draft);
+  cxi_code *code = known ? NULL : make_code(draft);
+  if (code) {
+    code->next = buckets[code->hash.lo % BUCKETS];
+    buckets[code->hash.lo % BUCKETS] = code;
   }
   pthread_mutex_unlock(&lock);
-  if (!known) return code;
-  cxi_code_discard(code);
+  if (code) return code;
+  cxi_code_discard(draft);
+  if (!known) cxi_report_memory();
   return known;
-}
-
-const char *cxi_code_name(cxi_code *code, const char *transform,
-                          const char *inner) {
-  const char *name = cxi_arena_print(&code->arena, "%s(%s)", transform, inner);
-  return name ? name : transform;
 }
 
 /* -- functions with captures ---------------------------------------------- */
@@ -185,31 +200,30 @@ bool cxi_fn_check(cx_fn f) {
 /* -- functions from descriptors, operations, programs --------------------- */
 
 cx_fn cx_fn_make(const cx_def *def, const void *env) {
-  cxi_code *code = def ? cxi_code_make(CXI_CODE_DEF) : NULL;
-  if (!code) return def ? no_memory() : NULL;
+  if (!def) return NULL;
+  cxi_code draft;
   cxi_captures captures = { 0 };
   cxi_bytes key = { 0 };
-  code->def = def;
-  code->name = def->name;
+  cxi_code_draft(&draft, CXI_CODE_DEF, def->name);
+  draft.def = def;
   cxi_bytes_add_u64(&key, (uint64_t)(uintptr_t)def);
   if (def->env) {
-    void *template = cxi_arena_alloc(&code->arena, def->env->size);
+    void *template = cxi_arena_alloc(&draft.arena, def->env->size);
     if (template && env)
       cxi_record_freeze(def->env, env, template, &key, &captures);
     captures.failed |= !template || !env;
-    code->env = template;
+    draft.env = template;
   }
-  code->n_captures = captures.n;
+  draft.n_captures = captures.n;
   cx_fn f = NULL;
   if (captures.failed) {
     cxi_bytes_free(&key);
-    cxi_code_discard(code);
+    cxi_code_discard(&draft);
     if (cx_ok())
       cxi_reportf(CX_ETREE, "%s: needs its settings (CX_BIND, CX_BIND_TO)",
                   def->name);
   } else {
-    const cxi_code *interned = cxi_code_intern(code, &key);
-    f = cxi_fn_bind(interned, captures.n, captures.items);
+    f = cxi_fn_bind(cxi_code_intern(&draft, &key), captures.n, captures.items);
   }
   cxi_free(captures.items);
   return f;
@@ -222,35 +236,32 @@ cx_fn cx_fn_of_op(const char *name) {
                 name ? name : "");
     return NULL;
   }
-  cxi_code *code = cxi_code_make(CXI_CODE_OP);
-  if (!code) return no_memory();
-  code->op = op;
-  code->name = cxi_op_name(op);
+  cxi_code draft;
   cxi_bytes key = { 0 };
+  cxi_code_draft(&draft, CXI_CODE_OP, cxi_op_name(op));
+  draft.op = op;
   cxi_bytes_add_u32(&key, op);
-  const cxi_code *interned = cxi_code_intern(code, &key);
-  return interned ? &interned->plain : NULL;
+  return cxi_fn_bind(cxi_code_intern(&draft, &key), 0, NULL);
 }
 
 cx_fn cxi_fn_of_program(const cxi_program *p, const char *name, uint32_t n,
                         const cxi_item *captures, uint32_t n_args,
                         const cxi_sig *args, cxi_sig out) {
-  cxi_code *code = cxi_code_make(CXI_CODE_PROGRAM);
-  if (!code) return no_memory();
+  cxi_code draft;
   cxi_bytes key = { 0 };
-  code->program = cxi_program_retain(p);
-  code->name = cxi_name_text(cxi_name_of(name));
-  code->n_captures = n;
-  code->n_args = n_args;
-  cxi_sig *copy = cxi_arena_alloc(&code->arena, (n_args + 1) * sizeof *copy);
+  cxi_code_draft(&draft, CXI_CODE_PROGRAM, cxi_name_text(cxi_name_of(name)));
+  draft.program = cxi_program_retain(p);
+  draft.n_captures = n;
+  draft.n_args = n_args;
+  draft.out = out;
+  cxi_sig *copy = cxi_arena_alloc(&draft.arena, (n_args + 1) * sizeof *copy);
   if (copy && n_args) memcpy(copy, args, n_args * sizeof *args);
-  code->args = copy;
-  code->out = out;
+  draft.args = copy;
   cxi_bytes_add_u64(&key, (uint64_t)(uintptr_t)p);
   cxi_bytes_add_u32(&key, n);
   cxi_bytes_add_u32(&key, out);
   cxi_bytes_add_text(&key, name);
   if (n_args) cxi_bytes_add(&key, args, n_args * sizeof *args);
-  if (!code->args) key.failed = true;
-  return cxi_fn_bind(cxi_code_intern(code, &key), n, captures);
+  if (!copy) key.failed = true;
+  return cxi_fn_bind(cxi_code_intern(&draft, &key), n, captures);
 }

@@ -103,15 +103,13 @@ struct cxi_code {
   struct cxi_calls *calls; /* JIT: its cache and statistics */
 };
 
-/* A new code to be filled; NULL without memory. */
-cxi_code *cxi_code_make(cxi_code_kind kind);
-void cxi_code_discard(cxi_code *code);
-/* The interned code equal to this one, which it takes: key holds all that
+/* A code is written as a draft, on the stack: most are known already. A
+ * transform's name is without its function's. */
+void cxi_code_draft(cxi_code *draft, cxi_code_kind kind, const char *name);
+void cxi_code_discard(cxi_code *draft); /* what it holds */
+/* The interned code equal to the draft, which it takes: key holds all that
  * tells codes of its kind apart. NULL without memory, reported. */
-const cxi_code *cxi_code_intern(cxi_code *code, cxi_bytes *key);
-/* "grad(f)" in the code's arena. */
-const char *cxi_code_name(cxi_code *code, const char *transform,
-                          const char *inner);
+const cxi_code *cxi_code_intern(cxi_code *draft, cxi_bytes *key);
 
 /* The function of a code and its captures, borrowed; the current scope owns
  * it if there are any. NULL without memory, reported. */

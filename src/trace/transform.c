@@ -11,41 +11,41 @@
 
 /* A code over others being made, with its key and its captures. */
 typedef struct making {
-  cxi_code *code; /* NULL: a transform of NULL, or no memory */
+  cxi_code code;
   cxi_bytes key;
   uint32_t n;
-  cxi_item *captures;
+  cxi_item *captures; /* NULL: none */
 } making;
 
+/* False for a transform of NULL, and without memory. */
 static bool start(making *m, cxi_code_kind kind, const char *name, uint32_t n,
                   const cx_fn *inner) {
-  *m = (making){ 0 };
+  cxi_code_draft(&m->code, kind, name);
+  m->key = (cxi_bytes){ 0 };
+  m->n = 0;
+  m->captures = NULL;
   for (uint32_t i = 0; i < n; i++) {
     if (!inner[i] || !cxi_fn_check(inner[i])) return false;
+    m->code.inner[i] = inner[i]->code;
     m->n += inner[i]->n_captures;
   }
-  m->code = cxi_code_make(kind);
-  m->captures = cxi_alloc((m->n + 1) * sizeof *m->captures);
-  if (!m->code || !m->captures) {
-    cxi_code_discard(m->code);
-    cxi_free(m->captures);
+  m->code.n_inner = n;
+  m->code.n_captures = m->n;
+  if (m->n == 0) return true;
+  m->captures = cxi_alloc(m->n * sizeof *m->captures);
+  if (!m->captures) {
     cxi_report_memory();
     return false;
   }
   cxi_item *at = m->captures;
-  for (uint32_t i = 0; i < n; i++) {
-    m->code->inner[i] = inner[i]->code;
+  for (uint32_t i = 0; i < n; i++)
     for (uint32_t k = 0; k < inner[i]->n_captures; k++)
       *at++ = inner[i]->captures[k];
-  }
-  m->code->n_inner = n;
-  m->code->n_captures = m->n;
-  m->code->name = cxi_code_name(m->code, name, inner[0]->code->name);
   return true;
 }
 
 static cx_fn finish(making *m) {
-  const cxi_code *code = cxi_code_intern(m->code, &m->key);
+  const cxi_code *code = cxi_code_intern(&m->code, &m->key);
   cx_fn f = cxi_fn_bind(code, m->n, m->captures);
   cxi_free(m->captures);
   return f;
@@ -53,7 +53,7 @@ static cx_fn finish(making *m) {
 
 static cx_fn give_up(making *m) {
   cxi_bytes_free(&m->key);
-  cxi_code_discard(m->code);
+  cxi_code_discard(&m->code);
   cxi_free(m->captures);
   return NULL;
 }
@@ -71,10 +71,10 @@ static cx_fn grad(cxi_code_kind kind, const char *name, cx_fn f,
   making m;
   cx_fn made = NULL;
   if (start(&m, kind, name, 1, &f)) {
-    m.code->as.grad.wrt = opt.wrt.bits ? opt.wrt.bits : 1;
-    m.code->as.grad.has_aux = opt.has_aux;
-    m.code->as.grad.allow_int = opt.allow_int;
-    cxi_bytes_add_u64(&m.key, m.code->as.grad.wrt);
+    m.code.as.grad.wrt = opt.wrt.bits ? opt.wrt.bits : 1;
+    m.code.as.grad.has_aux = opt.has_aux;
+    m.code.as.grad.allow_int = opt.allow_int;
+    cxi_bytes_add_u64(&m.key, m.code.as.grad.wrt);
     cxi_bytes_add_u32(&m.key,
                       (uint32_t)opt.has_aux | (uint32_t)opt.allow_int << 1);
     made = finish(&m);
@@ -150,7 +150,7 @@ static bool fill_axes(making *m, cx tree, const char *what, bool *has,
   const cxi_item item = cxi_item_of(tree);
   if (item.kind == CXI_ITEM_NOTHING) return true;
   if (item.kind == CXI_ITEM_POISON) return false;
-  axes a = { .arena = &m->code->arena };
+  axes a = { .arena = &m->code.arena };
   *sig = axes_of(&a, item);
   if (a.failed || !*sig) {
     cxi_reportf(CX_ETREE, "vmap: %s is no tree of integers and cx_none()",
@@ -170,7 +170,7 @@ cx_fn cx_vmap_(cx_fn f, cx_vmap_opt opt, const char *at) {
   making m;
   cx_fn made = NULL;
   if (start(&m, CXI_CODE_VMAP, "vmap", 1, &f)) {
-    cxi_vmap_options *v = &m.code->as.vmap;
+    cxi_vmap_options *v = &m.code.as.vmap;
     memcpy(v->in, opt.in, sizeof v->in);
     memcpy(v->out, opt.out, sizeof v->out);
     v->axis_size = opt.axis_size;
@@ -198,7 +198,7 @@ cx_fn cx_jit_(cx_fn f, cx_jit_opt opt, const char *at) {
   making m;
   cx_fn made = NULL;
   if (start(&m, CXI_CODE_JIT, "jit", 1, &f)) {
-    cxi_jit_options *j = &m.code->as.jit;
+    cxi_jit_options *j = &m.code.as.jit;
     j->donate = opt.donate.bits;
     j->device = opt.device ? cxi_name_of(opt.device) : 0;
     j->cache_max = opt.cache_max > 0 ? opt.cache_max : 64;
@@ -234,10 +234,10 @@ static const char *policy_name(cx_policy policy) {
 }
 
 static bool fill_names(making *m, const char *const *names) {
-  cxi_checkpoint_options *c = &m->code->as.checkpoint;
+  cxi_checkpoint_options *c = &m->code.as.checkpoint;
   uint32_t n = 0;
   while (names && names[n]) n++;
-  cxi_name *ids = cxi_arena_alloc(&m->code->arena, (n + 1) * sizeof *ids);
+  cxi_name *ids = cxi_arena_alloc(&m->code.arena, (n + 1) * sizeof *ids);
   if (!ids) return false;
   for (uint32_t i = 0; i < n; i++) {
     ids[i] = cxi_name_of(names[i]);
@@ -259,7 +259,7 @@ cx_fn cx_checkpoint_(cx_fn f, cx_checkpoint_opt opt, const char *at) {
       cxi_report(CX_EUSER, "checkpoint: .budget is not available");
       good = false;
     }
-    cxi_checkpoint_options *c = &m.code->as.checkpoint;
+    cxi_checkpoint_options *c = &m.code.as.checkpoint;
     c->policy = policy ? cxi_name_of(policy) : 0;
     c->save = opt.save;
     c->user = opt.user;

@@ -135,7 +135,7 @@ static void test_products(void **state) {
   (void)state;
   static const int64_t sizes[][3] = {
     { 1, 1, 1 }, { 1, 64, 70 }, { 70, 1, 33 }, { 8, 8, 8 }, { 5, 17, 3 },
-    { 32, 32, 32 }, { 17, 49, 100 }, { 130, 97, 20 }, { 20, 500, 600 },
+    { 32, 32, 32 }, { 17, 49, 100 }, { 130, 97, 20 }, { 20, 500, 1100 },
     { 300, 48, 64 }
   };
   for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++)

@@ -20,7 +20,11 @@ typedef struct block {
 } block;
 
 static void set_block(const cxi_pass *f, int64_t i, block *b) {
-  if (f->block_n < f->n) {
+  if (f->n_blocks == 1) {
+    b->row = b->column = 0;
+    b->rows = f->rows;
+    b->n = f->n;
+  } else if (f->block_n < f->n) {
     const int64_t per_row = (f->n + f->block_n - 1) / f->block_n;
     b->row = i / per_row;
     b->column = i % per_row * f->block_n;
@@ -44,8 +48,7 @@ static void set_slots(const cxi_pass *f, char *const *bases, block *b) {
                       : slot->kind == CXI_SLOT_ROWS    ? b->row
                       : slot->kind == CXI_SLOT_COLUMNS ? b->column
                                                        : 0;
-    b->at[s] = (char *)cxi_at(bases, slot->at) +
-               i * (int64_t)cxi_dtype_bytes(slot->type);
+    b->at[s] = (char *)cxi_at(bases, slot->at) + i * (int64_t)slot->bytes;
   }
 }
 
@@ -104,20 +107,18 @@ static void run_blocks(running *r, int64_t first, int64_t last, char *scratch) {
   block b = { .at = at };
   for (uint32_t s = 0; s < f->n_slots; s++)
     at[s] = scratch + f->slots[s].offset;
-  for (int64_t i = first; i < last && !atomic_load(&r->failed); i++) {
+  for (int64_t i = first; i < last; i++) {
     set_block(f, i, &b);
     set_slots(f, r->bases, &b);
-    uint32_t s = 0;
-    if (i > first) {
-      while (s < f->n_steps && f->steps[s].once) s++;
-    } else {
+    if (i == first && f->n_once > 0) {
       block whole = b;
       whole.rows = f->block_rows;
       whole.n = f->block_n;
-      for (; s < f->n_steps && f->steps[s].once; s++)
+      for (uint32_t s = 0; s < f->n_once; s++)
         run_step(r, &f->steps[s], &whole);
     }
-    for (; s < f->n_steps; s++) run_step(r, &f->steps[s], &b);
+    for (uint32_t s = f->n_once; s < f->n_steps; s++)
+      run_step(r, &f->steps[s], &b);
   }
 }
 
@@ -140,7 +141,10 @@ static void run_task(void *argument, int64_t i) {
 
 bool cxi_pass_run(const void *state, char *const *bases,
                    cxi_running *run) {
-  running r = { .f = state, .bases = bases };
+  running r;                  /* the error is set only with `failed` */
+  r.f = state;
+  r.bases = bases;
+  atomic_init(&r.failed, false);
   if (r.f->n_tasks == 1) run_task(&r, 0);
   else cxi_parallel(run->threads, r.f->n_tasks, run_task, &r);
   if (!atomic_load(&r.failed)) return true;

@@ -21,6 +21,7 @@ typedef enum cxi_slot_kind {
 typedef struct cxi_slot {
   cxi_slot_kind kind;
   cx_dtype type;
+  uint32_t bytes;             /* of an element */
   bool per_row;               /* of a register: holds the block's rows */
   cxi_ref at;                 /* of memory */
   size_t offset;              /* of a register, in the scratch buffer */
@@ -51,7 +52,7 @@ typedef struct cxi_pass {
   int64_t rows, n;
   int64_t block_rows, block_n;  /* block_n < n only if block_rows == 1 */
   int64_t n_blocks, task_blocks, n_tasks;
-  uint32_t n_slots, n_steps;
+  uint32_t n_slots, n_steps, n_once; /* the first n_once steps: once */
   const cxi_slot *slots;
   const cxi_step *steps;
   size_t scratch_bytes;

@@ -30,12 +30,13 @@ typedef struct building {
 /* The arrays are made large enough beforehand. */
 static uint32_t add_slot(building *b, cxi_slot slot) {
   b->slots[b->n_slots] = slot;
+  b->slots[b->n_slots].bytes = (uint32_t)cxi_dtype_bytes(slot.type);
   return b->n_slots++;
 }
 
 static uint32_t add_register(building *b, cx_dtype type, bool per_row) {
-  return add_slot(b, (cxi_slot){ CXI_SLOT_REGISTER, type, per_row,
-                                 { 0, 0 }, 0 });
+  return add_slot(b, (cxi_slot){ .kind = CXI_SLOT_REGISTER, .type = type,
+                                 .per_row = per_row });
 }
 
 static cxi_step *add_step(building *b, cxi_step step) {
@@ -82,8 +83,9 @@ static void find_geometry(building *b) {
 
 static uint32_t memory_slot(building *b, const cxi_operand *o,
                             cxi_slot_kind kind) {
-  return add_slot(b, (cxi_slot){ kind, o->type.type, kind == CXI_SLOT_ROWS,
-                                 o->at, 0 });
+  return add_slot(b, (cxi_slot){ .kind = kind, .type = o->type.type,
+                                 .per_row = kind == CXI_SLOT_ROWS,
+                                 .at = o->at });
 }
 
 /* A register filled from memory by a step of movement. */
@@ -288,7 +290,7 @@ static bool add_equation(building *b, uint32_t i) {
 
 static size_t register_bytes(const cxi_pass *f, const cxi_slot *slot) {
   const int64_t n = slot->per_row ? f->block_rows : f->block_rows * f->block_n;
-  return ((size_t)n * cxi_dtype_bytes(slot->type) + 63) & ~(size_t)63;
+  return ((size_t)n * slot->bytes + 63) & ~(size_t)63;
 }
 
 /* Each register gets a piece of the scratch buffer from its first step to its
@@ -353,9 +355,11 @@ static void find_tasks(cxi_pass *f) {
 /* Those done once come first; the order is kept otherwise. */
 static void sort_steps(building *b, cxi_step *sorted) {
   uint32_t n = 0;
-  for (int once = 1; once >= 0; once--)
+  for (int once = 1; once >= 0; once--) {
     for (uint32_t s = 0; s < b->n_steps; s++)
       if (b->steps[s].once == once) sorted[n++] = b->steps[s];
+    if (once) b->f->n_once = n;
+  }
 }
 
 static bool make_room(building *b) {

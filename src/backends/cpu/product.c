@@ -31,7 +31,7 @@ typedef struct product {
   const cxi_cpu_kernels *kernels;
   const cxi_product_kernels *product;
   cx_dtype number, type;      /* computed in; of the result */
-  int64_t batch, k;
+  int64_t batch, k, k_block;
   side rows, columns;         /* the sides as the tiles see them */
   bool transposed;            /* rows are those of the second operand */
   int64_t c_row, c_column;
@@ -138,6 +138,7 @@ static void choose_sides(product *p, side a, side b) {
 }
 
 static void choose_blocks(product *p) {
+  p->k_block = p->k <= 2 * K_BLOCK ? p->k : K_BLOCK;
   p->row_block = divide_up(ROW_BLOCK, p->product->mr) * p->product->mr;
   p->column_block = divide_up(COLUMN_BLOCK, p->product->nr) * p->product->nr;
   /* a small product still makes a few tasks */
@@ -206,7 +207,7 @@ size_t cxi_cpu_product_workspace(const cxi_unit *unit) {
 
 bool cxi_cpu_product_in_place(const cxi_unit *unit) {
   product p;
-  return layout(unit, &p) && (p.k <= K_BLOCK || p.sums_apart);
+  return layout(unit, &p) && (p.k_block == p.k || p.sums_apart);
 }
 
 /* -- running ------------------------------------------------------------------------ */
@@ -319,8 +320,8 @@ static void multiply_task(void *argument, int64_t i) {
     .c = sums + (size_t)at * width(p), .c_row = p->c_row,
     .c_column = p->c_column,
   };
-  for (int64_t k0 = 0; k0 < p->k; k0 += K_BLOCK) {
-    t.k = least(K_BLOCK, p->k - k0);
+  for (int64_t k0 = 0; k0 < p->k; k0 += p->k_block) {
+    t.k = least(p->k_block, p->k - k0);
     t.a = part_at(r, &p->rows, item, i0, k0);
     t.b = part_at(r, &p->columns, item, j0, k0);
     t.first = k0 == 0;

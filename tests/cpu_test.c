@@ -169,6 +169,168 @@ static void test_reductions(void **state) {
       }
 }
 
+/* -- random programs ------------------------------------------------------------ */
+
+enum { N_SHAPES = 6, MAX_VALUES = 60 };
+static const char *const dtypes[] = { "f32", "f64", "bf16", "f16", "i32" };
+
+typedef struct generator {
+  uint64_t state;
+  char text[16384];
+  size_t used;
+  int n, type[MAX_VALUES], shape[MAX_VALUES];
+  bool read[MAX_VALUES];
+  char shapes[N_SHAPES][40];  /* (r,n), (r), (n), (), (n,r), (r,n,r) */
+} generator;
+
+static int pick(generator *g, int n) {
+  g->state = g->state * 6364136223846793005u + 1442695040888963407u;
+  return (int)((g->state >> 33) % (uint64_t)n);
+}
+
+static void say(generator *g, const char *format, ...) {
+  va_list arguments;
+  va_start(arguments, format);
+  g->used += (size_t)vsnprintf(g->text + g->used, sizeof g->text - g->used,
+                               format, arguments);
+  va_end(arguments);
+}
+
+/* Starts the equation of a new value; the primitive follows. */
+static void define(generator *g, int type, int shape) {
+  g->type[g->n] = type;
+  g->shape[g->n] = shape;
+  g->read[g->n] = false;
+  say(g, " %%%d: %s[%s] = ", g->n++, dtypes[type], g->shapes[shape]);
+}
+
+/* A value of the type and shape, or -1. */
+static int find(generator *g, int type, int shape) {
+  const int start = pick(g, g->n);
+  for (int i = 0; i < g->n; i++) {
+    const int v = (start + i) % g->n;
+    if (g->type[v] != type || g->shape[v] != shape) continue;
+    g->read[v] = true;
+    return v;
+  }
+  return -1;
+}
+
+static void add_unary(generator *g, int x) {
+  static const char *const floats[] = { "tanh", "sin", "neg", "abs", "erf",
+                                        "logistic", "floor", "sign" };
+  static const char *const integers[] = { "neg", "abs", "sign", "square" };
+  define(g, g->type[x], g->shape[x]);
+  say(g, "%s %%%d", g->type[x] == 4 ? integers[pick(g, 4)] : floats[pick(g, 8)],
+      x);
+}
+
+static void add_binary(generator *g, int x) {
+  static const char *const names[] = { "add", "sub", "max", "min", "mul" };
+  const int y = find(g, g->type[x], g->shape[x]);
+  define(g, g->type[x], g->shape[x]);
+  say(g, "%s %%%d, %%%d", names[pick(g, 5)], x, y);
+}
+
+static void add_conversion(generator *g, int x) {
+  const int to = (g->type[x] + 1 + pick(g, 4)) % 5;
+  define(g, to, g->shape[x]);
+  say(g, "convert[type=%s] %%%d", dtypes[to], x);
+}
+
+static void add_reduction(generator *g, int x) {
+  static const char *const names[] = { "sum", "max", "min" };
+  if (g->shape[x] != 0) return;
+  const int axis = pick(g, 2);
+  define(g, g->type[x], axis ? 1 : 2);
+  say(g, "reduce_%s[axes=(%d)] %%%d", names[pick(g, 3)], axis, x);
+}
+
+static void add_broadcast(generator *g, int x) {
+  const int shape = g->shape[x];
+  if (shape == 1 || shape == 2) {
+    define(g, g->type[x], 0);
+    say(g, "broadcast_in_dim[shape=(%s), map=(%d)] %%%d", g->shapes[0],
+        shape - 1, x);
+  } else if (shape == 0) {
+    define(g, g->type[x], 5);
+    say(g, "broadcast_in_dim[shape=(%s), map=(0,1)] %%%d", g->shapes[5], x);
+  } else if (shape == 3) {
+    define(g, g->type[x], 1);
+    say(g, "broadcast_in_dim[shape=(%s), map=()] %%%d", g->shapes[1], x);
+  }
+}
+
+static void add_transpose(generator *g, int x) {
+  if (g->shape[x] != 0 && g->shape[x] != 4) return;
+  define(g, g->type[x], 4 - g->shape[x]);
+  say(g, "transpose[permutation=(1,0)] %%%d", x);
+}
+
+static void add_product(generator *g, int x) {
+  const int y = find(g, g->type[x], 2);
+  if (g->shape[x] != 0 || g->type[x] == 4 || y < 0) return;
+  define(g, g->type[x], 1);
+  say(g, "dot_general[lhs_contract=(1), rhs_contract=(0), lhs_batch=(),"
+      " rhs_batch=(), type=%s] %%%d, %%%d", dtypes[g->type[x]], x, y);
+}
+
+static void add_barrier(generator *g, int x) {
+  const int y = pick(g, g->n);
+  define(g, g->type[x], g->shape[x]);
+  g->used -= 2;
+  say(g, ",");
+  define(g, g->type[y], g->shape[y]);
+  say(g, "optimization_barrier %%%d, %%%d", x, y);
+}
+
+static void generate(generator *g, uint64_t seed) {
+  static void (*const add[])(generator *, int) = {
+    add_unary, add_binary, add_binary, add_conversion, add_reduction,
+    add_broadcast, add_transpose, add_product, add_barrier, add_broadcast
+  };
+  g->state = seed * 2654435761u + 1;
+  g->used = 0;
+  g->n = 0;
+  const int r = 2 + pick(g, 20), n = seed % 4 ? 2 + pick(g, 90) : 1500;
+  snprintf(g->shapes[0], 40, "%d,%d", r, n);
+  snprintf(g->shapes[1], 40, "%d", r);
+  snprintf(g->shapes[2], 40, "%d", n);
+  g->shapes[3][0] = 0;
+  snprintf(g->shapes[4], 40, "%d,%d", n, r);
+  snprintf(g->shapes[5], 40, "%d,%d,%d", r, n, r);
+  say(g, "program @f(");
+  for (int i = 0; i < 5; i++) {
+    g->type[i] = i == 4 ? 4 : pick(g, 4);
+    g->shape[i] = i == 4 ? 0 : i;
+    say(g, "%s%%%d: %s[%s]", i ? ", " : "", i, dtypes[g->type[i]],
+        g->shapes[g->shape[i]]);
+    g->n++;
+  }
+  say(g, ") {");
+  const int length = 5 + pick(g, 40);
+  for (int i = 0; i < length && g->n < MAX_VALUES - 2; i++)
+  {
+    const int x = pick(g, g->n), before = g->n;
+    add[pick(g, 10)](g, x);
+    g->read[x] |= g->n > before;
+  }
+  /* what nothing has read, and one value more */
+  say(g, " return %%%d", pick(g, g->n));
+  for (int v = 5; v < g->n; v++)
+    if (!g->read[v]) say(g, ", %%%d", v);
+  say(g, " }");
+}
+
+static void test_random_programs(void **state) {
+  (void)state;
+  static generator g;
+  for (uint64_t seed = 0; seed < 300; seed++) {
+    generate(&g, seed);
+    check(g.text, -1, 1, seed, 0);
+  }
+}
+
 /* Transposes of all permutations, alone, joined and padded. */
 static void test_moves(void **state) {
   (void)state;
@@ -204,6 +366,7 @@ int main(void) {
     cmocka_unit_test(test_products),
     cmocka_unit_test(test_reductions),
     cmocka_unit_test(test_moves),
+    cmocka_unit_test(test_random_programs),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -16,21 +16,21 @@
 
 typedef struct bench_case {
   const char *name;
-  int64_t m, n, k;            /* of a product; else 0 */
+  int64_t m, n, k; /* of a product; else 0 */
   const char *text;
 } bench_case;
 
-#define PRODUCT(m, n, k)                                                    \
-  "program @f(%0: f32[" #m "," #k "], %1: f32[" #k "," #n "]) { %2: f32["   \
-  #m "," #n "] = dot_general[lhs_contract=(1), rhs_contract=(0), "          \
+#define PRODUCT(m, n, k)                                                     \
+  "program @f(%0: f32[" #m "," #k "], %1: f32[" #k "," #n "]) { %2: f32[" #m \
+  "," #n "] = dot_general[lhs_contract=(1), rhs_contract=(0), "              \
   "lhs_batch=(), rhs_batch=(), type=f32] %0, %1 return %2 }"
-#define TURNED(m, n, k)                                                     \
-  "program @f(%0: f32[" #m "," #k "], %1: f32[" #n "," #k "]) { %2: f32["   \
-  #m "," #n "] = dot_general[lhs_contract=(1), rhs_contract=(1), "          \
+#define TURNED(m, n, k)                                                      \
+  "program @f(%0: f32[" #m "," #k "], %1: f32[" #n "," #k "]) { %2: f32[" #m \
+  "," #n "] = dot_general[lhs_contract=(1), rhs_contract=(1), "              \
   "lhs_batch=(), rhs_batch=(), type=f32] %0, %1 return %2 }"
-#define GRADIENT(m, n, k)                                                   \
-  "program @f(%0: f32[" #k "," #m "], %1: f32[" #k "," #n "]) { %2: f32["   \
-  #m "," #n "] = dot_general[lhs_contract=(0), rhs_contract=(0), "          \
+#define GRADIENT(m, n, k)                                                    \
+  "program @f(%0: f32[" #k "," #m "], %1: f32[" #k "," #n "]) { %2: f32[" #m \
+  "," #n "] = dot_general[lhs_contract=(0), rhs_contract=(0), "              \
   "lhs_batch=(), rhs_batch=(), type=f32] %0, %1 return %2 }"
 
 static const bench_case cases[] = {
@@ -80,7 +80,8 @@ static const bench_case cases[] = {
     " %4: f32[4096] = reduce_sum[axes=(1)] %0 %5: f32[4096] = div %4, 384.0:f32"
     " %6: f32[4096,384] = broadcast_in_dim[shape=(4096,384), map=(0)] %5"
     " %7: f32[4096,384] = sub %0, %6 %8: f32[4096,384] = square %7"
-    " %9: f32[4096] = reduce_sum[axes=(1)] %8 %10: f32[4096] = div %9, 384.0:f32"
+    " %9: f32[4096] = reduce_sum[axes=(1)] %8 %10: f32[4096] = div %9, "
+    "384.0:f32"
     " %11: f32[4096] = add %10, 1e-05:f32 %12: f32[4096] = rsqrt %11"
     " %13: f32[4096,384] = broadcast_in_dim[shape=(4096,384), map=(0)] %12"
     " %14: f32[4096,384] = mul %7, %13"
@@ -158,7 +159,7 @@ static void run(void *argument) {
     puts(error.text);
 }
 
-/* -- OpenBLAS ------------------------------------------------------------------- */
+/* -- OpenBLAS -------------------------------------------------------------- */
 
 typedef void sgemm(int order, int turn_a, int turn_b, int m, int n, int k,
                    float alpha, const float *a, int lda, const float *b,
@@ -192,7 +193,7 @@ static void run_blas(void *argument) {
            turn_a ? m : k, x->c->in[1], turn_b ? k : n, 0, x->c->out[0], n);
 }
 
-/* -- cases ------------------------------------------------------------------------- */
+/* -- cases ----------------------------------------------------------------- */
 
 static void *array_like(cxi_type type, size_t *bytes) {
   const cx_aval *t = cxi_type_aval(type);
@@ -217,7 +218,8 @@ static bool run_case(const bench_case *b, int threads) {
     return false;
   }
   size_t bytes = 0;
-  call c = { .exe = exe, .threads = threads,
+  call c = { .exe = exe,
+             .threads = threads,
              .workspace = aligned_alloc(64, cxi_executable_workspace(exe)) };
   for (uint32_t i = 0; i < p->n_in; i++)
     c.in[i] = array_like(p->values[i].type, &bytes);

@@ -133,11 +133,11 @@ static void check_product(const char *in, const char *out, int64_t batch,
 /* Products of all layouts, sizes around those of tiles and blocks. */
 static void test_products(void **state) {
   (void)state;
-  static const int64_t sizes[][3] = {
-    { 1, 1, 1 }, { 1, 64, 70 }, { 70, 1, 33 }, { 8, 8, 8 }, { 5, 17, 3 },
-    { 32, 32, 32 }, { 17, 49, 100 }, { 130, 97, 20 }, { 20, 500, 1100 },
-    { 300, 48, 64 }
-  };
+  static const int64_t sizes[][3] = { { 1, 1, 1 },       { 1, 64, 70 },
+                                      { 70, 1, 33 },     { 8, 8, 8 },
+                                      { 5, 17, 3 },      { 32, 32, 32 },
+                                      { 17, 49, 100 },   { 130, 97, 20 },
+                                      { 20, 500, 1100 }, { 300, 48, 64 } };
   for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++)
     for (int form = 0; form < 8; form++)
       for (int type = 0; type < 4; type++) {
@@ -153,10 +153,10 @@ static void test_reductions(void **state) {
   (void)state;
   static const char *const prims[] = { "sum", "max", "min" };
   static const char *const types[] = { "f32", "f64", "i32", "u8", "bf16" };
-  static const char *const axes[] = { "0", "1", "2", "0,1", "1,2", "0,2",
-                                      "0,1,2" };
+  static const char *const axes[] = { "0",   "1",   "2",    "0,1",
+                                      "1,2", "0,2", "0,1,2" };
   static const char *const shapes[] = { "100,131", "3,131", "3,100", "131",
-                                        "3", "100", "" };
+                                        "3",       "100",   "" };
   for (int prim = 0; prim < 3; prim++)
     for (int type = 0; type < 5; type++)
       for (int i = 0; i < 7; i++) {
@@ -169,7 +169,7 @@ static void test_reductions(void **state) {
       }
 }
 
-/* -- random programs ------------------------------------------------------------ */
+/* -- random programs ------------------------------------------------------- */
 
 enum { N_SHAPES = 6, MAX_VALUES = 60 };
 static const char *const dtypes[] = { "f32", "f64", "bf16", "f16", "i32" };
@@ -180,7 +180,7 @@ typedef struct generator {
   size_t used;
   int n, type[MAX_VALUES], shape[MAX_VALUES];
   bool read[MAX_VALUES];
-  char shapes[N_SHAPES][40];  /* (r,n), (r), (n), (), (n,r), (r,n,r) */
+  char shapes[N_SHAPES][40]; /* (r,n), (r), (n), (), (n,r), (r,n,r) */
 } generator;
 
 static int pick(generator *g, int n) {
@@ -217,8 +217,8 @@ static int find(generator *g, int type, int shape) {
 }
 
 static void add_unary(generator *g, int x) {
-  static const char *const floats[] = { "tanh", "sin", "neg", "abs", "erf",
-                                        "logistic", "floor", "sign" };
+  static const char *const floats[] = { "tanh", "sin",      "neg",   "abs",
+                                        "erf",  "logistic", "floor", "sign" };
   static const char *const integers[] = { "neg", "abs", "sign", "square" };
   define(g, g->type[x], g->shape[x]);
   say(g, "%s %%%d", g->type[x] == 4 ? integers[pick(g, 4)] : floats[pick(g, 8)],
@@ -271,8 +271,10 @@ static void add_product(generator *g, int x) {
   const int y = find(g, g->type[x], 2);
   if (g->shape[x] != 0 || g->type[x] == 4 || y < 0) return;
   define(g, g->type[x], 1);
-  say(g, "dot_general[lhs_contract=(1), rhs_contract=(0), lhs_batch=(),"
-      " rhs_batch=(), type=%s] %%%d, %%%d", dtypes[g->type[x]], x, y);
+  say(g,
+      "dot_general[lhs_contract=(1), rhs_contract=(0), lhs_batch=(),"
+      " rhs_batch=(), type=%s] %%%d, %%%d",
+      dtypes[g->type[x]], x, y);
 }
 
 static void add_barrier(generator *g, int x) {
@@ -286,8 +288,8 @@ static void add_barrier(generator *g, int x) {
 
 static void generate(generator *g, uint64_t seed) {
   static void (*const add[])(generator *, int) = {
-    add_unary, add_binary, add_binary, add_conversion, add_reduction,
-    add_broadcast, add_transpose, add_product, add_barrier, add_broadcast
+    add_unary,     add_binary,    add_binary,  add_conversion, add_reduction,
+    add_broadcast, add_transpose, add_product, add_barrier,    add_broadcast
   };
   g->state = seed * 2654435761u + 1;
   g->used = 0;
@@ -309,8 +311,7 @@ static void generate(generator *g, uint64_t seed) {
   }
   say(g, ") {");
   const int length = 5 + pick(g, 40);
-  for (int i = 0; i < length && g->n < MAX_VALUES - 2; i++)
-  {
+  for (int i = 0; i < length && g->n < MAX_VALUES - 2; i++) {
     const int x = pick(g, g->n), before = g->n;
     add[pick(g, 10)](g, x);
     g->read[x] |= g->n > before;
@@ -335,8 +336,9 @@ static void test_random_programs(void **state) {
 static void test_moves(void **state) {
   (void)state;
   static const char *const types[] = { "f32", "u8", "f64", "bf16" };
-  static const int orders[][3] = { { 0, 2, 1 }, { 1, 0, 2 }, { 1, 2, 0 },
-                                   { 2, 0, 1 }, { 2, 1, 0 } };
+  static const int orders[][3] = {
+    { 0, 2, 1 }, { 1, 0, 2 }, { 1, 2, 0 }, { 2, 0, 1 }, { 2, 1, 0 }
+  };
   static const int sizes[] = { 37, 70, 45 };
   for (int type = 0; type < 4; type++)
     for (int i = 0; i < 5; i++) {
@@ -361,12 +363,9 @@ static void test_moves(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-    cmocka_unit_test(test_rows),
-    cmocka_unit_test(test_programs),
-    cmocka_unit_test(test_products),
-    cmocka_unit_test(test_reductions),
-    cmocka_unit_test(test_moves),
-    cmocka_unit_test(test_random_programs),
+    cmocka_unit_test(test_rows),     cmocka_unit_test(test_programs),
+    cmocka_unit_test(test_products), cmocka_unit_test(test_reductions),
+    cmocka_unit_test(test_moves),    cmocka_unit_test(test_random_programs),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

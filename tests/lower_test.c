@@ -43,7 +43,8 @@ static void test_chain(void **state) {
   (void)state;
   assert_int_equal(peak("program @f(%0: f32[1000]) { %1: f32[1000] = exp %0"
                         " %2: f32[1000] = sin %1 %3: f32[1000] = exp %2"
-                        " return %3 }"), 0);
+                        " return %3 }"),
+                   0);
 }
 
 /* The report names the largest buffer, and the slab is written to its end. */
@@ -54,7 +55,8 @@ static void test_report(void **state) {
       " %2: f32[64,64] = dot_general[lhs_contract=(1), rhs_contract=(0),"
       " lhs_batch=(), rhs_batch=(), type=f32] %0, %0"
       " %3: f32[64,64] = dot_general[lhs_contract=(1), rhs_contract=(0),"
-      " lhs_batch=(), rhs_batch=(), type=f32] %2, %0 return %3 }", NULL);
+      " lhs_batch=(), rhs_batch=(), type=f32] %2, %0 return %3 }",
+      NULL);
   assert_true(cxi_executable_peak(exe) >= 64 * 64 * 4);
   assert_non_null(strstr(cxi_executable_plan(exe), "f32[64,64], steps 0 to 1"));
   const size_t bytes = cxi_executable_workspace(exe);
@@ -100,8 +102,10 @@ static char *deep_net(int n, bool recompute) {
     if (recompute && i % 10 == 9) {
       /* this stretch again, from its first activation */
       int from = i == 9 ? 0 : kept[i - 10];
-      at += sprintf(at, " %%%d: f32[256,64], %%%d: f32[256,64] ="
-                    " optimization_barrier %%%d, %%%d", v, v + 1, from, ct);
+      at += sprintf(at,
+                    " %%%d: f32[256,64], %%%d: f32[256,64] ="
+                    " optimization_barrier %%%d, %%%d",
+                    v, v + 1, from, ct);
       from = v;
       ct = v + 1;
       v += 2;
@@ -115,7 +119,8 @@ static char *deep_net(int n, bool recompute) {
       }
       y = kept[i];
     }
-    at += sprintf(at, " %%%d: f32[256,64] = square %%%d"
+    at += sprintf(at,
+                  " %%%d: f32[256,64] = square %%%d"
                   " %%%d: f32[256,64] = sub 1.0:f32, %%%d"
                   " %%%d: f32[256,64] = mul %%%d, %%%d %%%d: f32[256,64] = ",
                   v, y, v + 1, v, v + 2, v + 1, ct, v + 3);
@@ -153,13 +158,17 @@ static void test_updates_early(void **state) {
   at += sprintf(at, ") {");
   int v = N + 1, ct = 0, out[N + 1];
   for (int i = N; i >= 1; i--) {
-    at += sprintf(at, " %%%d: f32[64,64] = dot_general[lhs_contract=(1),"
+    at += sprintf(at,
+                  " %%%d: f32[64,64] = dot_general[lhs_contract=(1),"
                   " rhs_contract=(1), lhs_batch=(), rhs_batch=(), type=f32]"
-                  " %%%d, %%%d", v, ct, ct);
+                  " %%%d, %%%d",
+                  v, ct, ct);
     at += sprintf(at, " %%%d: f32[64,64] = sub %%%d, %%%d", v + 1, i, v);
-    at += sprintf(at, " %%%d: f32[64,4] = dot_general[lhs_contract=(1),"
+    at += sprintf(at,
+                  " %%%d: f32[64,4] = dot_general[lhs_contract=(1),"
                   " rhs_contract=(0), lhs_batch=(), rhs_batch=(), type=f32]"
-                  " %%%d, %%%d", v + 2, i, ct);
+                  " %%%d, %%%d",
+                  v + 2, i, ct);
     out[i] = v + 1;
     ct = v + 2;
     v += 3;
@@ -178,8 +187,10 @@ static void test_updates_early(void **state) {
   bool taken[N + 1] = { false };
   for (uint32_t i = 0; i < N; i++) {
     const int alias = cxi_executable_alias(exe, i);
-    if (alias < 0) own++;
-    else assert_false(taken[alias]);
+    if (alias < 0)
+      own++;
+    else
+      assert_false(taken[alias]);
     if (alias >= 0) taken[alias] = true;
   }
   assert_true(own <= 1);
@@ -191,9 +202,10 @@ static void test_updates_early(void **state) {
 static void test_donation(void **state) {
   (void)state;
   const bool donate[2] = { true, false };
-  cxi_executable *exe = compile(
-      "program @f(%0: f32[5], %1: f32[5]) { %2: f32[5] = sub %1, %0"
-      " %3: f32[5] = mul %2, %2 return %2, %3 }", donate);
+  cxi_executable *exe =
+      compile("program @f(%0: f32[5], %1: f32[5]) { %2: f32[5] = sub %1, %0"
+              " %3: f32[5] = mul %2, %2 return %2, %3 }",
+              donate);
   const int first = cxi_executable_alias(exe, 0),
             second = cxi_executable_alias(exe, 1);
   assert_true((first == 0) != (second == 0));
@@ -213,21 +225,23 @@ static void test_donation(void **state) {
 static void test_loop_in_place(void **state) {
   (void)state;
   const bool donate[2] = { true, false };
-  cxi_executable *exe = compile(
-      "program @body(%0: i32[], %1: f32[1000,8], %2: f32[1,8]) {"
-      " %3: f32[1000,8] = update_slice_add %1, %2, %0, 0:i32"
-      " %4: i32[] = add %0, 1:i32 return %4, %3 }"
-      "program @main(%0: f32[1000,8], %1: f32[1000,1,8]) {"
-      " %2: i32[], %3: f32[1000,8] = scan[body=@body, length=1000,"
-      " reverse=false, unroll=1, n_consts=0, n_carry=2] 0:i32, %0, %1"
-      " return %3 }", donate);
+  cxi_executable *exe =
+      compile("program @body(%0: i32[], %1: f32[1000,8], %2: f32[1,8]) {"
+              " %3: f32[1000,8] = update_slice_add %1, %2, %0, 0:i32"
+              " %4: i32[] = add %0, 1:i32 return %4, %3 }"
+              "program @main(%0: f32[1000,8], %1: f32[1000,1,8]) {"
+              " %2: i32[], %3: f32[1000,8] = scan[body=@body, length=1000,"
+              " reverse=false, unroll=1, n_consts=0, n_carry=2] 0:i32, %0, %1"
+              " return %3 }",
+              donate);
   assert_true(cxi_executable_peak(exe) < 4000);
   assert_int_equal(cxi_executable_alias(exe, 0), 0);
   cxi_executable_release(exe);
 }
 
 static const char *const mixed =
-    "program @cond(%0: i32[], %1: f32[3]) { %2: bool[] = lt %0, 4:i32 return %2 }"
+    "program @cond(%0: i32[], %1: f32[3]) { %2: bool[] = lt %0, 4:i32 return "
+    "%2 }"
     "program @body(%0: i32[], %1: f32[3]) { %2: i32[] = add %0, 1:i32"
     " %3: f32[3] = tanh %1 %4: f32[3] = mul %3, %1 return %2, %4 }"
     "program @twice(%0: f32[3]) { %1: f32[3] = add %0, %0 return %1 }"
@@ -262,12 +276,9 @@ static void test_failures(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-    cmocka_unit_test(test_chain),
-    cmocka_unit_test(test_report),
-    cmocka_unit_test(test_recomputation),
-    cmocka_unit_test(test_updates_early),
-    cmocka_unit_test(test_donation),
-    cmocka_unit_test(test_loop_in_place),
+    cmocka_unit_test(test_chain),         cmocka_unit_test(test_report),
+    cmocka_unit_test(test_recomputation), cmocka_unit_test(test_updates_early),
+    cmocka_unit_test(test_donation),      cmocka_unit_test(test_loop_in_place),
     cmocka_unit_test(test_failures),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

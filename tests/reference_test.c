@@ -54,9 +54,9 @@ static void run(const char *text, void (*check)(const cxi_view *out)) {
 }
 
 static void check_arithmetic(const cxi_view *out) {
-  assert_true(element(&out[0], 2) == 6);  /* 2 x + x */
-  assert_true(element(&out[1], 2) == 2);  /* x itself */
-  assert_true(element(&out[2], 0) == 5);  /* a literal */
+  assert_true(element(&out[0], 2) == 6); /* 2 x + x */
+  assert_true(element(&out[1], 2) == 2); /* x itself */
+  assert_true(element(&out[2], 0) == 5); /* a literal */
   assert_true(element(&out[3], 2) == 6);
   assert_ptr_not_equal(out[0].data, out[3].data);
 }
@@ -99,16 +99,20 @@ static void test_deep_calls(void **state) {
   enum { DEPTH = 10000 };
   char *text = malloc(DEPTH * 80 + 200), *at = text;
   assert_non_null(text);
-  at += sprintf(at, "program @p0(%%0: f32[]) { %%1: f32[] = neg %%0 return %%1 }");
+  at += sprintf(at,
+                "program @p0(%%0: f32[]) { %%1: f32[] = neg %%0 return %%1 }");
   for (int i = 1; i < DEPTH; i++)
-    at += sprintf(at, "program @p%d(%%0: f32[]) { %%1: f32[] = jit[body=@p%d] %%0"
-                  " return %%1 }", i, i - 1);
+    at += sprintf(at,
+                  "program @p%d(%%0: f32[]) { %%1: f32[] = jit[body=@p%d] %%0"
+                  " return %%1 }",
+                  i, i - 1);
   run(text, check_nothing);
   free(text);
 }
 
 static const char *const loop =
-    "program @cond(%0: i32[], %1: f32[3]) { %2: bool[] = lt %0, 4:i32 return %2 }"
+    "program @cond(%0: i32[], %1: f32[3]) { %2: bool[] = lt %0, 4:i32 return "
+    "%2 }"
     "program @body(%0: i32[], %1: f32[3]) { %2: i32[] = add %0, 1:i32"
     " %3: f32[3] = tanh %1 %4: f32[3] = mul %3, %1 return %2, %4 }"
     "program @twice(%0: f32[3]) { %1: f32[3] = add %0, %0 return %1 }"

@@ -99,6 +99,9 @@ void cxi_params_each_program(cxi_prim prim, const void *params,
                              void (*f)(const cxi_program *, void *), void *user);
 void cxi_program_each_part(const cxi_program *p,
                            void (*f)(const cxi_program *, void *), void *user);
+/* The program that may stand in the equation's place: the body of jit,
+ * composite, checkpoint, custom_jvp and custom_vjp; NULL of all others. */
+const cxi_program *cxi_params_body(cxi_prim prim, const void *params);
 /* A deep copy in the arena; programs are not retained. NULL without memory. */
 void *cxi_params_copy(cxi_prim prim, const void *params, cxi_arena *arena);
 bool cxi_params_equal(cxi_prim prim, const void *a, const void *b);

@@ -201,3 +201,20 @@ bool cxi_params_valid(cxi_prim prim, const void *params, cxi_error *error) {
   }
   return true;
 }
+
+const cxi_program *cxi_params_body(cxi_prim prim, const void *params) {
+  switch (prim) {
+  case CXI_PRIM_jit:
+    return ((const cxi_jit_params *)params)->body;
+  case CXI_PRIM_composite:
+    return ((const cxi_composite_params *)params)->body;
+  case CXI_PRIM_checkpoint:
+    return ((const cxi_checkpoint_params *)params)->body;
+  case CXI_PRIM_custom_jvp:
+    return ((const cxi_custom_jvp_params *)params)->body;
+  case CXI_PRIM_custom_vjp:
+    return ((const cxi_custom_vjp_params *)params)->body;
+  default:
+    return NULL;
+  }
+}

@@ -11,7 +11,7 @@ enum { MAX_DEPTH = 500 };
 struct cxi_executable {
   atomic_uint refs;
   const cxi_program *program;
-  cxi_arena arena;            /* of the plans */
+  cxi_arena arena; /* of the plans */
   cxi_plan plan;
 };
 
@@ -27,8 +27,8 @@ static bool compile_bodies(cxi_unit *unit, const cxi_backend *backend,
   const uint32_t n = cxi_loop_bodies(unit->row->prim, unit->params);
   const cxi_plan **bodies =
       cxi_arena_alloc(arena, (n + (size_t)1) * sizeof *bodies);
-  bool ok = bodies != NULL || cxi_error_set(error, CX_EMEMORY,
-                                            "no memory to compile");
+  bool ok = bodies != NULL ||
+            cxi_error_set(error, CX_EMEMORY, "no memory to compile");
   for (uint32_t i = 0; ok && i < n; i++) {
     int64_t carry, n_carry;
     const cxi_program *body =
@@ -61,7 +61,8 @@ static bool compile_units(cxi_schedule *s, const cxi_backend *backend,
   for (uint32_t u = 0; u < s->n_units; u++) {
     const cxi_unit *unit = &s->units[u];
     if (unit->kind == CXI_UNIT_NONE) continue;
-    const bool loop = unit->kind == CXI_UNIT_ONE && cxi_is_loop(unit->row->prim);
+    const bool loop =
+        unit->kind == CXI_UNIT_ONE && cxi_is_loop(unit->row->prim);
     if (!(loop ? cxi_loop_compile(unit, backend, arena, &thunks[n], error)
                : backend->compile(unit, arena, &thunks[n], error)))
       return false;
@@ -74,8 +75,7 @@ static bool compile_units(cxi_schedule *s, const cxi_backend *backend,
 
 static bool compile_program(const cxi_program *p, const cxi_backend *backend,
                             const cxi_donation *donation, int depth,
-                            cxi_arena *arena, cxi_plan *out,
-                            cxi_error *error) {
+                            cxi_arena *arena, cxi_plan *out, cxi_error *error) {
   if (depth > MAX_DEPTH)
     return cxi_error_set(error, CX_EMEMORY,
                          "loops or branches nest more than %d deep", MAX_DEPTH);

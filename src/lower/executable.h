@@ -11,7 +11,7 @@ struct cxi_backend;
 typedef struct cxi_executable cxi_executable;
 
 typedef struct cxi_compile_options {
-  const bool *donate;         /* by input: an output may take its buffer;
+  const bool *donate; /* by input: an output may take its buffer;
                                  NULL: none */
 } cxi_compile_options;
 

@@ -13,13 +13,13 @@
 enum {
   MAX_MEMBERS = 48,
   MAX_OPERANDS = CXI_FUSED_OPERANDS,
-  NEAR = 48                   /* nodes apart: about the same time */
+  NEAR = 48 /* nodes apart: about the same time */
 };
 static const uint32_t NONE = UINT32_MAX;
 
 static bool grows(const cxi_fusion *f, uint32_t node);
 
-/* -- what a node is --------------------------------------------------------------- */
+/* -- what a node is -------------------------------------------------------- */
 
 static int64_t count_of(const cxi_graph *g, uint32_t value) {
   return cxi_dims_count(cxi_type_shape(g->values[value].type));
@@ -50,7 +50,8 @@ static const cx_dims *reduced_axes(const cxi_node *node, cx_dims *room) {
   case CXI_PRIM_argmin:
     *room = (cx_dims){ 1, { ((const cxi_argmax_params *)node->params)->axis } };
     return room;
-  default: return NULL;
+  default:
+    return NULL;
   }
 }
 
@@ -71,14 +72,14 @@ static int64_t reduced_row(const cxi_graph *g, const cxi_node *node) {
   return count_of(g, node->out) > 0 ? n : 0;
 }
 
-/* -- levels ------------------------------------------------------------------------ */
+/* -- levels ---------------------------------------------------------------- */
 
 /* The rows x n and level of a node within a cluster of rows x n; false if it
  * does not fit there. */
 typedef struct fit {
   int64_t rows, n;
-  bool raise;                 /* the cluster's members become per element */
-  bool per_row;               /* the node's result */
+  bool raise;   /* the cluster's members become per element */
+  bool per_row; /* the node's result */
 } fit;
 
 static bool fit_elements(int64_t rows, int64_t n, int64_t count, fit *out) {
@@ -128,7 +129,7 @@ static bool reads_rows(const cxi_fusion *f, uint32_t reader, bool raise) {
   return f->nodes[reader].per_row && !raise;
 }
 
-/* -- clusters ----------------------------------------------------------------------- */
+/* -- clusters -------------------------------------------------------------- */
 
 static bool fit_node(const cxi_fusion *f, const cxi_cluster *k, uint32_t node,
                      fit *out) {
@@ -223,7 +224,7 @@ static void join_users(cxi_fusion *f, uint32_t node) {
   add_member(f, c, node);
 }
 
-/* -- merging forwards ------------------------------------------------------------------ */
+/* -- merging forwards ------------------------------------------------------ */
 
 /* When the value exists: the time of the cluster that makes it; 0: always. */
 static uint32_t exists_after(const cxi_fusion *f, uint32_t value) {
@@ -233,9 +234,8 @@ static uint32_t exists_after(const cxi_fusion *f, uint32_t value) {
     value = cxi_graph_operands(g, &g->nodes[source])[0];
     source = g->values[value].source;
   }
-  return cxi_is_equation(source)
-             ? f->clusters[f->nodes[source].cluster].at + 1
-             : 0;
+  return cxi_is_equation(source) ? f->clusters[f->nodes[source].cluster].at + 1
+                                 : 0;
 }
 
 /* The common rows x n of two clusters: which of them must be raised. */
@@ -327,8 +327,10 @@ static void merge_forward(cxi_fusion *f, uint32_t cluster, uint32_t *reader) {
         const uint32_t maker =
             cxi_is_equation(source) ? f->nodes[source].cluster : NONE;
         if (count_of(g, root) < 2) continue;
-        if (maker != cluster && try_merge(f, maker, cluster)) at = maker;
-        else if (try_merge(f, reader[root], cluster)) at = reader[root];
+        if (maker != cluster && try_merge(f, maker, cluster))
+          at = maker;
+        else if (try_merge(f, reader[root], cluster))
+          at = reader[root];
       }
     }
   }
@@ -337,7 +339,7 @@ static void merge_forward(cxi_fusion *f, uint32_t cluster, uint32_t *reader) {
       reader[cxi_graph_root(g, cxi_graph_operands(g, &g->nodes[m])[k])] = at;
 }
 
-/* -- users ------------------------------------------------------------------------------ */
+/* -- users ----------------------------------------------------------------- */
 
 /* Nodes that an output or an effect needs. */
 static void mark_live(cxi_fusion *f, bool *used) {
@@ -365,8 +367,10 @@ static void find_users(cxi_fusion *f) {
       const cxi_node *node = &g->nodes[i];
       for (uint32_t k = 0; is_user(f, i) && k < node->n_in; k++) {
         const uint32_t root = cxi_graph_root(g, g->operands[node->in + k]);
-        if (pass == 0) f->use_first[root + 1]++;
-        else f->uses[f->use_first[root]++] = (cxi_use){ i, node->in + k };
+        if (pass == 0)
+          f->use_first[root + 1]++;
+        else
+          f->uses[f->use_first[root]++] = (cxi_use){ i, node->in + k };
       }
     }
     if (pass == 0)
@@ -396,8 +400,8 @@ bool cxi_fusion_find(cxi_fusion *f, const cxi_graph *g, int64_t row_limit) {
   for (uint32_t i = 0; i < g->n_nodes; i++) {
     cxi_fused_node *node = &f->nodes[i];
     node->cluster = NONE;
-    node->row = g->nodes[i].kind == CXI_NODE_RUN
-                    ? reduced_row(g, &g->nodes[i]) : 0;
+    node->row =
+        g->nodes[i].kind == CXI_NODE_RUN ? reduced_row(g, &g->nodes[i]) : 0;
     node->reduces = node->row >= 2 && node->row <= row_limit;
     node->fusible = g->nodes[i].kind == CXI_NODE_RUN &&
                     (node->reduces || is_elementwise(g, &g->nodes[i]));

@@ -5,20 +5,20 @@
 #include "lower/graph.h"
 
 typedef struct cxi_fused_node {
-  uint32_t cluster, next;     /* the next member of its cluster */
+  uint32_t cluster, next; /* the next member of its cluster */
   bool live, fusible, reduces, per_row;
-  int64_t row;                /* the length of the rows it reduces */
+  int64_t row; /* the length of the rows it reduces */
 } cxi_fused_node;
 
 /* A cluster runs at the time of its last node, `at`. Clusters are numbered
  * from the last to the first. */
 typedef struct cxi_cluster {
   uint32_t first, n_members, at;
-  int64_t rows, n;            /* as in cxi_unit */
+  int64_t rows, n; /* as in cxi_unit */
 } cxi_cluster;
 
 typedef struct cxi_use {
-  uint32_t node, operand;     /* place in the graph's operands */
+  uint32_t node, operand; /* place in the graph's operands */
 } cxi_use;
 
 typedef struct cxi_fusion {
@@ -27,7 +27,7 @@ typedef struct cxi_fusion {
   cxi_fused_node *nodes;
   uint32_t n_clusters;
   cxi_cluster *clusters;
-  uint32_t *use_first;        /* users of root v: uses[first[v]..first[v+1]) */
+  uint32_t *use_first; /* users of root v: uses[first[v]..first[v+1]) */
   cxi_use *uses;
 } cxi_fusion;
 

@@ -9,10 +9,10 @@
 typedef struct frame {
   struct frame *caller;
   const cxi_program *p;
-  uint32_t at;                /* the equation it is at */
-  cxi_name scope;             /* of the calls around it */
-  cxi_name inner, joined;     /* the last scope asked for, joined with it */
-  uint32_t map[];             /* the graph's value of each of p's */
+  uint32_t at;            /* the equation it is at */
+  cxi_name scope;         /* of the calls around it */
+  cxi_name inner, joined; /* the last scope asked for, joined with it */
+  uint32_t map[];         /* the graph's value of each of p's */
 } frame;
 
 static bool no_memory(cxi_error *error) {
@@ -40,7 +40,7 @@ void cxi_graph_free(cxi_graph *g) {
   *g = (cxi_graph){ 0 };
 }
 
-/* -- appending ---------------------------------------------------------------- */
+/* -- appending ------------------------------------------------------------- */
 
 /* A value that is its own root; UINT32_MAX without memory. */
 static uint32_t add_value(cxi_graph *g, cxi_type type, uint32_t source,
@@ -76,8 +76,10 @@ static cxi_node *add_node(cxi_graph *g, cxi_node node, const uint32_t *in,
 uint32_t cxi_graph_copy(cxi_graph *g, uint32_t value, cxi_name site,
                         cxi_name scope) {
   static const cxi_copy_params none = { 0 };
-  const cxi_node copy = { CXI_NODE_RUN, false, cxi_row_of(CXI_PRIM_copy),
-                          &none, 1, 1, 0, 0, site, scope };
+  const cxi_node copy = {
+    CXI_NODE_RUN, false, cxi_row_of(CXI_PRIM_copy), &none, 1, 1, 0, 0,
+    site,         scope
+  };
   const cxi_type type = g->values[value].type;
   const cxi_node *node = add_node(g, copy, &value, &type);
   return node ? node->out : UINT32_MAX;
@@ -94,7 +96,7 @@ static uint32_t make_dense(cxi_graph *g, uint32_t value, const cxi_node *user) {
   return g->values[value].dense - 1;
 }
 
-/* -- equations ---------------------------------------------------------------- */
+/* -- equations ------------------------------------------------------------- */
 
 /* Places the results as views of the operands; false: they are not. */
 static bool place_views(cxi_graph *g, const cxi_node *node) {
@@ -126,8 +128,10 @@ static bool is_movement(cxi_prim prim) {
   case CXI_PRIM_slice:
   case CXI_PRIM_rev:
   case CXI_PRIM_unstack:
-  case CXI_PRIM_split: return true;
-  default: return false;
+  case CXI_PRIM_split:
+    return true;
+  default:
+    return false;
   }
 }
 
@@ -137,8 +141,10 @@ static bool append(cxi_graph *g, cxi_node node, uint32_t *in,
                    const cxi_type *out, cxi_reads_views *reads_views,
                    uint32_t *out_first) {
   const cxi_prim prim = node.row->prim;
-  if (prim == CXI_PRIM_optimization_barrier) node.kind = CXI_NODE_BARRIER;
-  else if (is_movement(prim)) node.kind = CXI_NODE_VIEW;
+  if (prim == CXI_PRIM_optimization_barrier)
+    node.kind = CXI_NODE_BARRIER;
+  else if (is_movement(prim))
+    node.kind = CXI_NODE_VIEW;
   for (uint32_t k = 0; k < node.n_in; k++) {
     if (node.kind != CXI_NODE_RUN || reads_views(node.row, k)) continue;
     in[k] = make_dense(g, in[k], &node);
@@ -156,22 +162,7 @@ static bool append(cxi_graph *g, cxi_node node, uint32_t *in,
   return place_views(g, added);
 }
 
-static const cxi_program *body_of(const cxi_equation *e) {
-  switch ((cxi_prim)e->prim) {
-  case CXI_PRIM_jit: return ((const cxi_jit_params *)e->params)->body;
-  case CXI_PRIM_composite:
-    return ((const cxi_composite_params *)e->params)->body;
-  case CXI_PRIM_checkpoint:
-    return ((const cxi_checkpoint_params *)e->params)->body;
-  case CXI_PRIM_custom_jvp:
-    return ((const cxi_custom_jvp_params *)e->params)->body;
-  case CXI_PRIM_custom_vjp:
-    return ((const cxi_custom_vjp_params *)e->params)->body;
-  default: return NULL;
-  }
-}
-
-/* -- inlining ------------------------------------------------------------------ */
+/* -- inlining -------------------------------------------------------------- */
 
 /* "outer/inner", or the one that is there. */
 static cxi_name scope_within(frame *f, cxi_name inner) {
@@ -197,8 +188,8 @@ static frame *frame_open(const cxi_program *p, frame *caller) {
 static bool map_literals(cxi_graph *g, frame *f) {
   for (uint32_t i = 0; i < f->p->n_literals; i++) {
     const uint32_t v = f->p->n_in + i;
-    f->map[v] = add_value(g, f->p->values[v].type, CXI_LITERAL,
-                          f->p->literals[i]);
+    f->map[v] =
+        add_value(g, f->p->values[v].type, CXI_LITERAL, f->p->literals[i]);
     if (f->map[v] == UINT32_MAX) return false;
   }
   return true;
@@ -250,9 +241,16 @@ static bool append_equation(cxi_graph *g, frame *f,
     in[k] = f->map[cxi_operands_of(f->p, e)[k]];
   for (uint32_t k = 0; ok && k < e->n_out; k++)
     out[k] = f->p->values[e->out + k].type;
-  const cxi_node node = { CXI_NODE_RUN, e->effects != 0, row, e->params,
-                          e->n_in, e->n_out, 0, 0,
-                          e->site, scope_within(f, e->scope) };
+  const cxi_node node = { CXI_NODE_RUN,
+                          e->effects != 0,
+                          row,
+                          e->params,
+                          e->n_in,
+                          e->n_out,
+                          0,
+                          0,
+                          e->site,
+                          scope_within(f, e->scope) };
   uint32_t first = 0;
   ok = ok && append(g, node, in, out, reads_views, &first);
   for (uint32_t k = 0; ok && k < e->n_out; k++) f->map[e->out + k] = first + k;
@@ -283,7 +281,8 @@ bool cxi_graph_fill(cxi_graph *g, const cxi_program *p,
       f = leave(f);
       continue;
     }
-    const cxi_program *body = body_of(&f->p->equations[f->at]);
+    const cxi_equation *e = &f->p->equations[f->at];
+    const cxi_program *body = cxi_params_body((cxi_prim)e->prim, e->params);
     if (!body) {
       ok = append_equation(g, f, reads_views, error);
       continue;

@@ -16,27 +16,27 @@ typedef struct cxi_place {
 } cxi_place;
 
 typedef enum cxi_node_kind {
-  CXI_NODE_RUN,               /* computes its results into buffers */
-  CXI_NODE_VIEW,              /* its results are views of its operand */
-  CXI_NODE_BARRIER            /* result i is operand i, once all exist */
+  CXI_NODE_RUN,    /* computes its results into buffers */
+  CXI_NODE_VIEW,   /* its results are views of its operand */
+  CXI_NODE_BARRIER /* result i is operand i, once all exist */
 } cxi_node_kind;
 
 typedef struct cxi_node {
   cxi_node_kind kind;
-  bool effects;               /* must run, used or not */
+  bool effects; /* must run, used or not */
   const cxi_row *row;
   const void *params;
   uint32_t n_in, n_out;
-  uint32_t in;                /* its first operand in `operands` */
-  uint32_t out;               /* its first result among the values */
+  uint32_t in;  /* its first operand in `operands` */
+  uint32_t out; /* its first result among the values */
   cxi_name site, scope;
 } cxi_node;
 
 typedef struct cxi_graph_value {
   cxi_type type;
-  uint32_t source;            /* its node, CXI_INPUT or CXI_LITERAL */
-  uint32_t dense;             /* 1 + the value it was copied to; 0: none */
-  uint64_t bits;              /* of a literal */
+  uint32_t source; /* its node, CXI_INPUT or CXI_LITERAL */
+  uint32_t dense;  /* 1 + the value it was copied to; 0: none */
+  uint64_t bits;   /* of a literal */
   cxi_place place;
 } cxi_graph_value;
 
@@ -72,7 +72,7 @@ bool cxi_graph_is_dense(const cxi_graph *g, uint32_t value);
 /* Dense, and the whole of its root. */
 bool cxi_graph_is_whole(const cxi_graph *g, uint32_t value);
 
-/* -- places (place.c) ------------------------------------------------------- */
+/* -- places (place.c) ------------------------------------------------------ */
 
 cxi_place cxi_place_dense(uint32_t root, const cx_dims *shape);
 bool cxi_place_is_dense(const cxi_place *place, const cx_dims *shape);
@@ -97,10 +97,10 @@ int64_t cxi_pattern_offset(const cxi_pattern *pattern, int64_t i);
 
 /* How a pattern covers rows x n elements. */
 typedef enum cxi_cover {
-  CXI_COVER_FULL,             /* element i of the buffer is element i */
-  CXI_COVER_SCALAR,           /* one element everywhere */
-  CXI_COVER_ROW,              /* n elements, the same in every row */
-  CXI_COVER_COLUMN,           /* an element per row */
+  CXI_COVER_FULL,   /* element i of the buffer is element i */
+  CXI_COVER_SCALAR, /* one element everywhere */
+  CXI_COVER_ROW,    /* n elements, the same in every row */
+  CXI_COVER_COLUMN, /* an element per row */
   CXI_COVER_OTHER
 } cxi_cover;
 cxi_cover cxi_pattern_cover(const cxi_pattern *pattern, int64_t rows,

@@ -45,10 +45,14 @@ bool cxi_is_loop(cxi_prim prim) {
 
 uint32_t cxi_loop_bodies(cxi_prim prim, const void *params) {
   switch (prim) {
-  case CXI_PRIM_scan: return 1;
-  case CXI_PRIM_while: return 2;
-  case CXI_PRIM_cond: return ((const cxi_cond_params *)params)->branches.n;
-  default: return 0;
+  case CXI_PRIM_scan:
+    return 1;
+  case CXI_PRIM_while:
+    return 2;
+  case CXI_PRIM_cond:
+    return ((const cxi_cond_params *)params)->branches.n;
+  default:
+    return 0;
   }
 }
 
@@ -121,7 +125,7 @@ size_t cxi_loop_workspace(const cxi_unit *unit) {
   return bytes + ALIGNMENT; /* the verdict of a condition */
 }
 
-/* -- running ------------------------------------------------------------------------ */
+/* -- running --------------------------------------------------------------- */
 
 /* The pointers of a body's inputs and outputs are set anew at each step. */
 typedef struct bound {
@@ -139,7 +143,7 @@ static void bind_consts(char **in, const cxi_ref *consts, uint32_t n,
 }
 
 /* Carries that swap: the first step reads where they come from and writes so
- * that after `length` steps they end where they must (`length` odd: at once). */
+ * that after `length` steps they end where they must, at once if it is odd. */
 static void start_carries(const loop *l, char *const *bases, char **in,
                           char **out, bool odd) {
   for (uint32_t k = 0; k < l->n_carry; k++) {
@@ -235,9 +239,9 @@ static bool run_cond(const void *state, char *const *bases,
   const branches *s = state;
   int32_t index;
   memcpy(&index, cxi_at(bases, s->index), sizeof index);
-  const cxi_plan *plan =
-      s->plans[index < 0 ? 0
-               : (uint32_t)index < s->n ? (uint32_t)index : s->n - 1];
+  const cxi_plan *plan = s->plans[index < 0                ? 0
+                                  : (uint32_t)index < s->n ? (uint32_t)index
+                                                           : s->n - 1];
   void *memory = cxi_at(bases, s->memory);
   const bound b = bind(plan, memory);
   bind_consts(b.in, s->in, s->n_in, bases);
@@ -245,7 +249,7 @@ static bool run_cond(const void *state, char *const *bases,
   return cxi_plan_run(plan, memory, running);
 }
 
-/* -- compiling ------------------------------------------------------------------------ */
+/* -- compiling ------------------------------------------------------------- */
 
 static cxi_ref *refs_of(const cxi_operand *operands, uint32_t n,
                         cxi_arena *arena) {
@@ -258,9 +262,8 @@ static rows *rows_of(const cxi_operand *operands, uint32_t n, int64_t length,
                      cxi_arena *arena) {
   rows *r = cxi_arena_alloc(arena, (n + (size_t)1) * sizeof *r);
   for (uint32_t i = 0; r && i < n; i++)
-    r[i] = (rows){ operands[i].at, length > 0
-                                       ? (int64_t)bytes_of(&operands[i]) / length
-                                       : 0 };
+    r[i] = (rows){ operands[i].at,
+                   length > 0 ? (int64_t)bytes_of(&operands[i]) / length : 0 };
   return r;
 }
 
@@ -296,8 +299,8 @@ static bool compile_scan(const cxi_unit *unit, loop *l, cxi_arena *arena,
   l->body = unit->bodies[0];
   l->body_memory = take(memory, l->body->bytes);
   l->consts = refs_of(unit->operands, l->n_consts, arena);
-  l->xs = rows_of(unit->operands + l->n_consts + l->n_carry, l->n_xs,
-                  s->length, arena);
+  l->xs = rows_of(unit->operands + l->n_consts + l->n_carry, l->n_xs, s->length,
+                  arena);
   l->ys = rows_of(unit->results + l->n_carry, l->n_ys, s->length, arena);
   return l->consts && l->xs && l->ys;
 }
@@ -323,10 +326,14 @@ static bool compile_cond(const cxi_unit *unit, cxi_arena *arena,
   const cxi_plan **plans = cxi_arena_copy(
       arena, unit->bodies, unit->n_bodies * sizeof *unit->bodies);
   if (!s || !plans) return false;
-  *s = (branches){ .n = unit->n_bodies, .n_in = unit->n_operands - 1,
-                   .n_out = unit->n_results, .plans = plans,
-                   .index = unit->operands[0].at, .memory = unit->workspace,
-                   .in = refs_of(unit->operands + 1, unit->n_operands - 1, arena),
+  *s = (branches){ .n = unit->n_bodies,
+                   .n_in = unit->n_operands - 1,
+                   .n_out = unit->n_results,
+                   .plans = plans,
+                   .index = unit->operands[0].at,
+                   .memory = unit->workspace,
+                   .in =
+                       refs_of(unit->operands + 1, unit->n_operands - 1, arena),
                    .out = refs_of(unit->results, unit->n_results, arena) };
   *out = (cxi_thunk){ run_cond, s };
   return s->in && s->out;

@@ -12,10 +12,10 @@ enum { MAX_CHAIN = 8 };
 
 typedef struct ordering {
   const cxi_schedule *s;
-  uint32_t *needs;            /* by unit: units it still waits for */
-  uint32_t *user_first;       /* by unit: its users in `users` */
+  uint32_t *needs;      /* by unit: units it still waits for */
+  uint32_t *user_first; /* by unit: its users in `users` */
   uint32_t *users;
-  uint32_t *uses;             /* by root: units that will still read it */
+  uint32_t *uses; /* by root: units that will still read it */
   bool *is_output, *done, *queued;
   uint32_t *queue, n_queue;
   uint32_t *order, n_order;
@@ -168,7 +168,8 @@ static void run_what_frees(ordering *o) {
 }
 
 static bool make_room(ordering *o) {
-  const size_t n = o->s->n_units + (size_t)2, m = o->s->graph.n_values + (size_t)1;
+  const size_t n = o->s->n_units + (size_t)2,
+               m = o->s->graph.n_values + (size_t)1;
   size_t n_users = 1;
   for (uint32_t u = 0; u < o->s->n_units; u++)
     n_users += o->s->units[u].n_operands;

@@ -118,7 +118,8 @@ bool cxi_place_view(cxi_prim prim, const void *params, uint32_t k,
   switch (prim) {
   case CXI_PRIM_copy:
   case CXI_PRIM_stop_gradient:
-  case CXI_PRIM_name: return true;
+  case CXI_PRIM_name:
+    return true;
   case CXI_PRIM_reshape:
   case CXI_PRIM_squeeze:
     return reshape_place(shape, from, &type->shape, out);
@@ -135,7 +136,9 @@ bool cxi_place_view(cxi_prim prim, const void *params, uint32_t k,
         out->strides[map->d[i]] = from->strides[i];
     return true;
   }
-  case CXI_PRIM_slice: slice_place(params, out); return true;
+  case CXI_PRIM_slice:
+    slice_place(params, out);
+    return true;
   case CXI_PRIM_rev: {
     const cx_dims *axes = &((const cxi_rev_params *)params)->axes;
     for (int i = 0; i < axes->n; i++) {
@@ -159,6 +162,7 @@ bool cxi_place_view(cxi_prim prim, const void *params, uint32_t k,
       out->offset += s->sizes.d[i] * from->strides[axis];
     return true;
   }
-  default: return false;
+  default:
+    return false;
   }
 }

@@ -16,19 +16,19 @@ typedef struct planning {
   cxi_schedule *s;
   const cxi_backend *backend;
   const cxi_donation *donation;
-  uint32_t *first, *last;     /* units: made at, last read at */
-  uint32_t *takes;            /* the root whose buffer it takes, or NONE */
-  uint32_t *want;             /* the output its buffer will be, or NONE */
-  bool *taken;                /* its buffer goes on to another */
-  uint32_t *buffer;           /* its buffer, if the slab holds it */
+  uint32_t *first, *last; /* units: made at, last read at */
+  uint32_t *takes;        /* the root whose buffer it takes, or NONE */
+  uint32_t *want;         /* the output its buffer will be, or NONE */
+  bool *taken;            /* its buffer goes on to another */
+  uint32_t *buffer;       /* its buffer, if the slab holds it */
   cxi_ref *at;
-  int32_t *alias;             /* by output */
+  int32_t *alias; /* by output */
   uint32_t n_buffers;
   cxi_interval *buffers;
-  uint32_t *holds;            /* by buffer: its largest root; NONE: workspace */
+  uint32_t *holds; /* by buffer: its largest root; NONE: workspace */
 } planning;
 
-/* -- outputs ----------------------------------------------------------------------- */
+/* -- outputs --------------------------------------------------------------- */
 
 static bool may_take_input(const cxi_donation *d, uint32_t input, uint32_t j) {
   return d->inputs && d->inputs[input] &&
@@ -54,7 +54,7 @@ bool cxi_plan_outputs(cxi_graph *g, const cxi_donation *donation) {
   return ok;
 }
 
-/* -- lifetimes ---------------------------------------------------------------------- */
+/* -- lifetimes ------------------------------------------------------------- */
 
 static void find_lifetimes(planning *p) {
   const cxi_schedule *s = p->s;
@@ -69,12 +69,11 @@ static void find_lifetimes(planning *p) {
     const uint32_t root = cxi_graph_root(&s->graph, s->graph.outputs[j]);
     p->last[root] = s->n_units;
     p->want[root] = j;
-    if (s->graph.values[root].source == CXI_INPUT)
-      p->alias[j] = (int32_t)root;
+    if (s->graph.values[root].source == CXI_INPUT) p->alias[j] = (int32_t)root;
   }
 }
 
-/* -- in place ------------------------------------------------------------------------- */
+/* -- in place -------------------------------------------------------------- */
 
 /* Each element of the result is written after the last read of the operand's
  * element at its place, in the order of the unit's equations. */
@@ -109,7 +108,8 @@ static bool unit_in_place(const planning *p, const cxi_unit *unit, uint32_t r,
                           uint32_t k) {
   if (unit->kind == CXI_UNIT_FUSED) return fused_in_place(unit, r, k);
   for (uint32_t i = 0; i < unit->n_operands; i++)
-    if (i != k && unit->operands[i].root == unit->operands[k].root) return false;
+    if (i != k && unit->operands[i].root == unit->operands[k].root)
+      return false;
   if (cxi_is_loop(unit->row->prim)) return cxi_loop_in_place(unit, r, k);
   return r == 0 && unit->row->in_place == (int)k + 1 &&
          p->backend->in_place(unit, k);
@@ -140,7 +140,8 @@ static void find_reuse(planning *p) {
       uint32_t best = NONE;
       for (uint32_t k = 0; k < unit->n_operands; k++)
         if (may_take(p, u, r, k) &&
-            (best == NONE || g->values[unit->operands[k].root].source == CXI_INPUT))
+            (best == NONE ||
+             g->values[unit->operands[k].root].source == CXI_INPUT))
           best = k;
       if (best == NONE) continue;
       const uint32_t from = unit->operands[best].root;
@@ -176,7 +177,7 @@ static void take_donated(planning *p) {
   }
 }
 
-/* -- addresses ------------------------------------------------------------------------- */
+/* -- addresses ------------------------------------------------------------- */
 
 static void place_root(planning *p, uint32_t root) {
   const cxi_graph *g = &p->s->graph;
@@ -189,9 +190,8 @@ static void place_root(planning *p, uint32_t root) {
   } else {
     p->buffer[root] = p->n_buffers++;
     p->holds[p->buffer[root]] = root;
-    p->buffers[p->buffer[root]] = (cxi_interval){
-      p->first[root], p->last[root], cxi_root_bytes(g, root), 0
-    };
+    p->buffers[p->buffer[root]] = (cxi_interval){ p->first[root], p->last[root],
+                                                  cxi_root_bytes(g, root), 0 };
   }
   if (p->buffer[root] == NONE) return;
   cxi_interval *b = &p->buffers[p->buffer[root]];
@@ -249,7 +249,7 @@ static void set_addresses(planning *p) {
   }
 }
 
-/* -- the report --------------------------------------------------------------------------- */
+/* -- the report ------------------------------------------------------------ */
 
 static int compare_bytes(const void *a, const void *b) {
   const cxi_interval *x = *(const cxi_interval *const *)a,
@@ -292,7 +292,7 @@ static const char *report(const planning *p, size_t peak, cxi_arena *arena) {
   return text;
 }
 
-/* -- the plan ------------------------------------------------------------------------------ */
+/* -- the plan -------------------------------------------------------------- */
 
 static bool make_room(planning *p) {
   const cxi_graph *g = &p->s->graph;
@@ -320,7 +320,8 @@ static bool copy_constants(const cxi_graph *g, cxi_arena *arena,
   uint32_t n = 0;
   for (uint32_t v = 0; v < g->n_values; v++)
     n += g->values[v].source == CXI_LITERAL;
-  uint64_t *constants = cxi_arena_alloc(arena, (n + (size_t)1) * sizeof(uint64_t));
+  uint64_t *constants =
+      cxi_arena_alloc(arena, (n + (size_t)1) * sizeof(uint64_t));
   if (!constants) return false;
   n = 0;
   for (uint32_t v = 0; v < g->n_values; v++)

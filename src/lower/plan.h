@@ -9,18 +9,18 @@ typedef struct cxi_plan {
   uint32_t n_in, n_out, n_thunks;
   const cxi_thunk *thunks;
   const uint64_t *constants;
-  const int32_t *alias;       /* by output: the input whose buffer it takes,
+  const int32_t *alias; /* by output: the input whose buffer it takes,
                                  or -1: it has its own */
-  size_t slab_offset;         /* in the workspace, after the bases */
-  size_t bytes;               /* of the workspace */
-  size_t peak_bytes;          /* of the slab */
+  size_t slab_offset;   /* in the workspace, after the bases */
+  size_t bytes;         /* of the workspace */
+  size_t peak_bytes;    /* of the slab */
   const char *report;
 } cxi_plan;
 
 /* Which inputs the program may overwrite after their last use. */
 typedef struct cxi_donation {
-  const bool *inputs;         /* NULL: none */
-  int64_t first;              /* output j may only take input first + j;
+  const bool *inputs; /* NULL: none */
+  int64_t first;      /* output j may only take input first + j;
                                  -1: any */
 } cxi_donation;
 
@@ -48,7 +48,7 @@ static inline bool cxi_plan_run(const cxi_plan *plan, char *const *bases,
 
 /* offsets.c: buffers that are alive at the same time get disjoint ranges. */
 typedef struct cxi_interval {
-  uint32_t first, last;       /* alive from unit to unit, both included */
+  uint32_t first, last; /* alive from unit to unit, both included */
   size_t bytes, offset;
 } cxi_interval;
 /* Sets the offsets, multiples of 64; returns the end of the highest, or

@@ -21,11 +21,11 @@ static inline void *cxi_at(char *const *bases, cxi_ref ref) {
 enum { CXI_BASE_SLAB, CXI_BASE_CONSTANTS, CXI_BASE_FIRST };
 
 typedef struct cxi_operand {
-  uint32_t value, root;       /* of the graph */
+  uint32_t value, root; /* of the graph */
   cx_aval type;
   int64_t strides[CX_MAX_DIMS]; /* in elements */
-  int64_t offset;             /* in its root's buffer, in elements */
-  cxi_ref at;                 /* of its first element, once planned */
+  int64_t offset;               /* in its root's buffer, in elements */
+  cxi_ref at;                   /* of its first element, once planned */
 } cxi_operand;
 
 /* A fused unit works on rows x n elements. Its equations have a result per
@@ -34,23 +34,23 @@ typedef struct cxi_operand {
  * reads elements and has its result on the level of rows. */
 enum { CXI_FUSED_OPERANDS = 8 }; /* at most, of an equation in it */
 typedef struct cxi_source {
-  bool fused;                 /* an equation of this unit, else an operand */
+  bool fused; /* an equation of this unit, else an operand */
   uint32_t index;
 } cxi_source;
 typedef struct cxi_op {
   const cxi_row *row;
   const void *params;
-  cx_dtype type;              /* of the result */
-  bool per_row;               /* the level of its result */
-  bool reduces;               /* reads elements, has a result per row */
-  uint32_t n_in, in;          /* its first in the unit's `sources` */
-  int32_t result;             /* of the unit; -1: only used within */
+  cx_dtype type;     /* of the result */
+  bool per_row;      /* the level of its result */
+  bool reduces;      /* reads elements, has a result per row */
+  uint32_t n_in, in; /* its first in the unit's `sources` */
+  int32_t result;    /* of the unit; -1: only used within */
 } cxi_op;
 
 typedef enum cxi_unit_kind {
-  CXI_UNIT_ONE,               /* a primitive */
+  CXI_UNIT_ONE, /* a primitive */
   CXI_UNIT_FUSED,
-  CXI_UNIT_NONE               /* a barrier: nothing to run */
+  CXI_UNIT_NONE /* a barrier: nothing to run */
 } cxi_unit_kind;
 
 struct cxi_plan;
@@ -62,7 +62,7 @@ typedef struct cxi_unit {
   /* one primitive */
   const cxi_row *row;
   const void *params;
-  uint32_t n_bodies;          /* of a loop or branch, compiled */
+  uint32_t n_bodies; /* of a loop or branch, compiled */
   const struct cxi_plan *const *bodies;
   /* fused */
   uint32_t n_ops;
@@ -88,7 +88,7 @@ typedef struct cxi_thunk {
 typedef struct cxi_backend {
   const char *name;
   cxi_reads_views *reads_views;
-  int64_t row_limit;          /* the longest row that fuses with its sum */
+  int64_t row_limit; /* the longest row that fuses with its sum */
   /* Bytes of memory the unit needs while it runs. */
   size_t (*workspace)(const cxi_unit *unit);
   /* May result 0 take operand k's buffer, k being in the row's in_place? */
@@ -99,14 +99,14 @@ typedef struct cxi_backend {
   void (*copy)(void *to, const void *from, size_t bytes);
 } cxi_backend;
 
-/* -- lowering, in order --------------------------------------------------------- */
+/* -- lowering, in order ---------------------------------------------------- */
 
 typedef struct cxi_schedule {
   cxi_graph graph;
-  cxi_arena arena;            /* of the units */
+  cxi_arena arena; /* of the units */
   uint32_t n_units;
   cxi_unit *units;
-  uint32_t *node_unit;        /* 1 + the unit of each node; 0: not run */
+  uint32_t *node_unit; /* 1 + the unit of each node; 0: not run */
 } cxi_schedule;
 
 /* 1 + the unit after which the value exists; 0: from the start. */

@@ -11,8 +11,8 @@ static const uint32_t NONE = UINT32_MAX;
 typedef struct making {
   cxi_schedule *s;
   const cxi_fusion *f;
-  const bool *is_output;      /* by root */
-  int32_t *op_of;             /* by node: its place in its unit's ops */
+  const bool *is_output; /* by root */
+  int32_t *op_of;        /* by node: its place in its unit's ops */
 } making;
 
 bool cxi_is_result(const cxi_graph *g, uint32_t root) {
@@ -42,8 +42,10 @@ static void *room(making *m, size_t n, size_t size) {
 
 static cxi_operand operand_of(const cxi_graph *g, uint32_t value) {
   const cxi_graph_value *v = &g->values[value];
-  cxi_operand o = { .value = value, .root = v->place.root,
-                    .type = *cxi_type_aval(v->type), .offset = v->place.offset };
+  cxi_operand o = { .value = value,
+                    .root = v->place.root,
+                    .type = *cxi_type_aval(v->type),
+                    .offset = v->place.offset };
   memcpy(o.strides, v->place.strides, sizeof o.strides);
   return o;
 }
@@ -94,10 +96,14 @@ static bool add_op(making *m, cxi_unit *unit, uint32_t node_index,
   const cxi_graph *g = &m->s->graph;
   const cxi_node *node = &g->nodes[node_index];
   cxi_op *op = &unit->ops[unit->n_ops];
-  *op = (cxi_op){ node->row, node->params,
+  *op = (cxi_op){ node->row,
+                  node->params,
                   cxi_type_dtype(g->values[node->out].type),
                   m->f->nodes[node_index].per_row,
-                  m->f->nodes[node_index].reduces, node->n_in, *n_sources, -1 };
+                  m->f->nodes[node_index].reduces,
+                  node->n_in,
+                  *n_sources,
+                  -1 };
   for (uint32_t k = 0; k < node->n_in; k++) {
     const uint32_t v = cxi_graph_operands(g, node)[k];
     const uint32_t source = g->values[cxi_graph_root(g, v)].source;

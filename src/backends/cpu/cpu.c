@@ -9,10 +9,14 @@ static bool reads_views(const cxi_row *row, uint32_t k) {
   case CXI_PRIM_copy:
   case CXI_PRIM_concatenate:
   case CXI_PRIM_stack:
-  case CXI_PRIM_pad: return true;
-  case CXI_PRIM_dynamic_slice: return k == 0;
-  case CXI_PRIM_dynamic_update_slice: return k == 1;
-  case CXI_PRIM_dot_general: return k < 2;
+  case CXI_PRIM_pad:
+    return true;
+  case CXI_PRIM_dynamic_slice:
+    return k == 0;
+  case CXI_PRIM_dynamic_update_slice:
+    return k == 1;
+  case CXI_PRIM_dot_general:
+    return k < 2;
   default:
     return row->form == CXI_FORM_ELEMENTWISE || row->form == CXI_FORM_REDUCE;
   }

@@ -18,7 +18,7 @@ bool cxi_cpu_evaluate(const cxi_row *row, const void *params, uint32_t n_in,
                       const cxi_view *in, uint32_t n_out, cxi_view *out,
                       int threads);
 
-/* -- the families, for cpu.c: each compiles the units it takes -------------- */
+/* -- the families, for cpu.c: each compiles the units it takes ------------- */
 
 /* fused.c */
 size_t cxi_cpu_fused_workspace(const cxi_unit *unit);

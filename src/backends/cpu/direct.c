@@ -27,7 +27,8 @@ static const void *operand(const operation *o, uint32_t k, int64_t first,
   if (o->repeated[k]) {
     float wide;
     if (half) o->kernels->widen[type](1, &wide, from, NULL, NULL, 0);
-    o->kernels->fill[half ? 2 : size](n, room, half ? (const void *)&wide : from);
+    o->kernels->fill[half ? 2 : size](n, room,
+                                      half ? (const void *)&wide : from);
     return room;
   }
   if (!half) return from;
@@ -47,7 +48,8 @@ static void run_task(void *argument, int64_t i) {
       if (!o->repeated[k] || first == i * TASK)
         in[k] = operand(o, k, first, n, room[k]);
     char *out = o->out + (first << cxi_cpu_log2_bytes(o->type));
-    o->kernel(n, narrow ? (void *)room[3] : out, in[0], in[1], in[2], o->number);
+    o->kernel(n, narrow ? (void *)room[3] : out, in[0], in[1], in[2],
+              o->number);
     if (narrow) o->kernels->narrow[o->type](n, out, room[3], NULL, NULL, 0);
   }
 }
@@ -57,8 +59,10 @@ bool cxi_cpu_evaluate(const cxi_row *row, const void *params, uint32_t n_in,
                       int threads) {
   if (row->form != CXI_FORM_ELEMENTWISE || n_in == 0 || n_in > 3 || n_out != 1)
     return false;
-  operation o = { .kernels = cxi_cpu_kernels_now(), .n_in = n_in,
-                  .type = out[0].type.type, .out = out[0].data,
+  operation o = { .kernels = cxi_cpu_kernels_now(),
+                  .n_in = n_in,
+                  .type = out[0].type.type,
+                  .out = out[0].data,
                   .n = cxi_dims_count(&out[0].type.shape),
                   .number = cxi_cpu_kernel_number(row->prim, params) };
   for (uint32_t k = 0; k < n_in; k++) {
@@ -70,10 +74,12 @@ bool cxi_cpu_evaluate(const cxi_row *row, const void *params, uint32_t n_in,
          !cxi_view_is_dense(&in[k])))
       return false;
   }
-  o.kernel = cxi_cpu_find_kernel(o.kernels, row->prim, n_in, o.types, o.type,
-                                 &o.wide);
+  o.kernel =
+      cxi_cpu_find_kernel(o.kernels, row->prim, n_in, o.types, o.type, &o.wide);
   if (!o.kernel) return false;
-  if (o.n <= TASK) run_task(&o, 0);
-  else cxi_parallel(threads, (o.n + TASK - 1) / TASK, run_task, &o);
+  if (o.n <= TASK)
+    run_task(&o, 0);
+  else
+    cxi_parallel(threads, (o.n + TASK - 1) / TASK, run_task, &o);
   return true;
 }

@@ -7,9 +7,9 @@ typedef struct evaluation {
   const cxi_row *row;
   const void *params;
   uint32_t n_in, n_out;
-  const cxi_view *views;      /* operands, then results; data is set per run */
+  const cxi_view *views; /* operands, then results; data is set per run */
   const cxi_ref *refs;
-  cxi_ref memory;             /* for the views of a run */
+  cxi_ref memory; /* for the views of a run */
 } evaluation;
 
 size_t cxi_cpu_evaluate_workspace(const cxi_unit *unit) {
@@ -35,8 +35,8 @@ static bool run(const void *state, char *const *bases, cxi_running *running) {
   for (uint32_t i = 0; i < e->n_in + e->n_out; i++)
     views[i].data = cxi_at(bases, e->refs[i]);
   cxi_error failure = { 0 };
-  cxi_eval eval = { e->row, e->params, e->n_in, e->n_out, no_bodies,
-                    release_nothing, &failure };
+  cxi_eval eval = { e->row,    e->params,       e->n_in, e->n_out,
+                    no_bodies, release_nothing, &failure };
   if (e->row->evaluate(&eval, views, views + e->n_in)) return true;
   return cxi_error_set(running->error, failure.code ? failure.code : CX_EMEMORY,
                        "%s", failure.text);
@@ -60,8 +60,8 @@ bool cxi_cpu_by_evaluate(const cxi_unit *unit, cxi_arena *arena, cxi_thunk *out,
     memcpy(views[i].strides, o->strides, sizeof o->strides);
     refs[i] = o->at;
   }
-  *e = (evaluation){ unit->row, unit->params, unit->n_operands,
-                     unit->n_results, views, refs, unit->workspace };
+  *e = (evaluation){ unit->row, unit->params, unit->n_operands, unit->n_results,
+                     views,     refs,         unit->workspace };
   *out = (cxi_thunk){ run, e };
   return true;
 }

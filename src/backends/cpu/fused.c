@@ -10,13 +10,13 @@ typedef struct running {
   const cxi_pass *f;
   char *const *bases;
   atomic_bool failed;
-  cxi_error error;            /* the first */
+  cxi_error error; /* the first */
 } running;
 
 /* The block at hand. */
 typedef struct block {
   int64_t row, column, rows, n; /* n elements of each of `rows` rows */
-  char **at;                  /* by slot */
+  char **at;                    /* by slot */
 } block;
 
 static void set_block(const cxi_pass *f, int64_t i, block *b) {
@@ -33,8 +33,8 @@ static void set_block(const cxi_pass *f, int64_t i, block *b) {
   } else {
     b->row = i * f->block_rows;
     b->column = 0;
-    b->rows = f->rows - b->row < f->block_rows ? f->rows - b->row
-                                               : f->block_rows;
+    b->rows =
+        f->rows - b->row < f->block_rows ? f->rows - b->row : f->block_rows;
     b->n = f->n;
   }
 }
@@ -62,17 +62,20 @@ static void evaluate(running *r, const cxi_step *step, const block *b) {
   const cx_dims elements = { 1, { b->rows * b->n } }, rows = { 1, { b->rows } };
   const cx_dims table = { 2, { b->rows, b->n } };
   for (uint32_t k = 0; k < step->n_in; k++)
-    in[k] = cxi_view_dense((cx_aval){ slots[step->in[k]].type,
-                                      step->reduces   ? table
-                                      : step->per_row ? rows
-                                                      : elements },
-                           b->at[step->in[k]]);
+    in[k] = cxi_view_dense(
+        (cx_aval){ slots[step->in[k]].type, step->reduces   ? table
+                                            : step->per_row ? rows
+                                                            : elements },
+        b->at[step->in[k]]);
   out = cxi_view_dense(
       (cx_aval){ slots[step->out].type, step->per_row ? rows : elements },
       b->at[step->out]);
   cxi_error error = { 0 };
-  cxi_eval eval = { .row = step->row, .params = step->params,
-                    .n_in = step->n_in, .n_out = 1, .error = &error };
+  cxi_eval eval = { .row = step->row,
+                    .params = step->params,
+                    .n_in = step->n_in,
+                    .n_out = 1,
+                    .error = &error };
   if (!step->row->evaluate(&eval, in, &out)) fail(r, &error);
 }
 
@@ -88,8 +91,12 @@ static void run_step(running *r, const cxi_step *step, const block *b) {
   case CXI_STEP_REDUCE:
     step->reduce(b->rows, b->n, out, in, step->number);
     break;
-  case CXI_STEP_FILL: kernels->fill[step->size](n, out, in); break;
-  case CXI_STEP_SPREAD: kernels->spread[step->size](b->rows, b->n, out, in); break;
+  case CXI_STEP_FILL:
+    kernels->fill[step->size](n, out, in);
+    break;
+  case CXI_STEP_SPREAD:
+    kernels->spread[step->size](b->rows, b->n, out, in);
+    break;
   case CXI_STEP_GATHER:
     kernels->gather[step->size](step->pattern,
                                 step->once      ? 0
@@ -97,7 +104,8 @@ static void run_step(running *r, const cxi_step *step, const block *b) {
                                                 : b->row * r->f->n + b->column,
                                 n, out, in);
     break;
-  default: evaluate(r, step, b);
+  default:
+    evaluate(r, step, b);
   }
 }
 
@@ -139,14 +147,15 @@ static void run_task(void *argument, int64_t i) {
   }
 }
 
-bool cxi_pass_run(const void *state, char *const *bases,
-                   cxi_running *run) {
-  running r;                  /* the error is set only with `failed` */
+bool cxi_pass_run(const void *state, char *const *bases, cxi_running *run) {
+  running r; /* the error is set only with `failed` */
   r.f = state;
   r.bases = bases;
   atomic_init(&r.failed, false);
-  if (r.f->n_tasks == 1) run_task(&r, 0);
-  else cxi_parallel(run->threads, r.f->n_tasks, run_task, &r);
+  if (r.f->n_tasks == 1)
+    run_task(&r, 0);
+  else
+    cxi_parallel(run->threads, r.f->n_tasks, run_task, &r);
   if (!atomic_load(&r.failed)) return true;
   return cxi_error_set(run->error, r.error.code ? r.error.code : CX_EMEMORY,
                        "%s", r.error.text);

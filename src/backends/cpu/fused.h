@@ -12,51 +12,55 @@
 
 typedef enum cxi_slot_kind {
   CXI_SLOT_REGISTER,
-  CXI_SLOT_FIXED,             /* memory, the same for every block */
-  CXI_SLOT_ELEMENTS,          /* memory with an element per element */
-  CXI_SLOT_ROWS,              /* memory with an element per row */
-  CXI_SLOT_COLUMNS            /* memory with an element per column */
+  CXI_SLOT_FIXED,    /* memory, the same for every block */
+  CXI_SLOT_ELEMENTS, /* memory with an element per element */
+  CXI_SLOT_ROWS,     /* memory with an element per row */
+  CXI_SLOT_COLUMNS   /* memory with an element per column */
 } cxi_slot_kind;
 
 typedef struct cxi_slot {
   cxi_slot_kind kind;
   cx_dtype type;
-  uint32_t bytes;             /* of an element */
-  bool per_row;               /* of a register: holds the block's rows */
-  cxi_ref at;                 /* of memory */
-  size_t offset;              /* of a register, in the scratch buffer */
+  uint32_t bytes; /* of an element */
+  bool per_row;   /* of a register: holds the block's rows */
+  cxi_ref at;     /* of memory */
+  size_t offset;  /* of a register, in the scratch buffer */
 } cxi_slot;
 
 typedef enum cxi_step_kind {
-  CXI_STEP_KERNEL, CXI_STEP_REDUCE, CXI_STEP_EVALUATE, CXI_STEP_FILL,
-  CXI_STEP_SPREAD, CXI_STEP_GATHER
+  CXI_STEP_KERNEL,
+  CXI_STEP_REDUCE,
+  CXI_STEP_EVALUATE,
+  CXI_STEP_FILL,
+  CXI_STEP_SPREAD,
+  CXI_STEP_GATHER
 } cxi_step_kind;
 
 typedef struct cxi_step {
   cxi_step_kind kind;
-  bool once;                  /* before the first block, for a full block */
-  bool per_row;               /* one result per row of the block */
+  bool once;    /* before the first block, for a full block */
+  bool per_row; /* one result per row of the block */
   bool reduces;
   uint32_t n_in, in[CXI_FUSED_OPERANDS], out; /* slots */
   cxi_cpu_kernel kernel;
   cxi_cpu_row_kernel reduce;
   int64_t number;
-  int size;                   /* log2 of the element's bytes, of movement */
+  int size; /* log2 of the element's bytes, of movement */
   const cxi_pattern *pattern;
-  const cxi_row *row;         /* to evaluate */
+  const cxi_row *row; /* to evaluate */
   const void *params;
 } cxi_step;
 
 typedef struct cxi_pass {
   const cxi_cpu_kernels *kernels;
   int64_t rows, n;
-  int64_t block_rows, block_n;  /* block_n < n only if block_rows == 1 */
+  int64_t block_rows, block_n; /* block_n < n only if block_rows == 1 */
   int64_t n_blocks, task_blocks, n_tasks;
   uint32_t n_slots, n_steps, n_once; /* the first n_once steps: once */
   const cxi_slot *slots;
   const cxi_step *steps;
   size_t scratch_bytes;
-  cxi_ref scratch;            /* for each task, if it exceeds the stack's */
+  cxi_ref scratch; /* for each task, if it exceeds the stack's */
 } cxi_pass;
 
 enum { CXI_STACK_SCRATCH = 65536 };

@@ -17,15 +17,14 @@ typedef struct building {
   const cxi_cpu_kernels *kernels;
   cxi_arena *arena;
   cxi_pass *f;
-  bool rows_only;             /* no columns: one level */
+  bool rows_only;              /* no columns: one level */
   forms *operands[2], *ops[2]; /* by level (1: rows) and index */
   cxi_slot *slots;
   cxi_step *steps;
   uint32_t n_slots, cap_slots, n_steps, cap_steps;
 } building;
 
-
-/* -- slots and steps ------------------------------------------------------------ */
+/* -- slots and steps ------------------------------------------------------- */
 
 /* The arrays are made large enough beforehand. */
 static uint32_t add_slot(building *b, cxi_slot slot) {
@@ -35,7 +34,8 @@ static uint32_t add_slot(building *b, cxi_slot slot) {
 }
 
 static uint32_t add_register(building *b, cx_dtype type, bool per_row) {
-  return add_slot(b, (cxi_slot){ .kind = CXI_SLOT_REGISTER, .type = type,
+  return add_slot(b, (cxi_slot){ .kind = CXI_SLOT_REGISTER,
+                                 .type = type,
                                  .per_row = per_row });
 }
 
@@ -46,12 +46,15 @@ static cxi_step *add_step(building *b, cxi_step step) {
 
 static void add_kernel(building *b, cxi_cpu_kernel kernel, uint32_t out,
                        uint32_t in, bool per_row) {
-  add_step(b, (cxi_step){ .kind = CXI_STEP_KERNEL, .kernel = kernel,
-                          .per_row = per_row, .n_in = 1, .in = { in },
+  add_step(b, (cxi_step){ .kind = CXI_STEP_KERNEL,
+                          .kernel = kernel,
+                          .per_row = per_row,
+                          .n_in = 1,
+                          .in = { in },
                           .out = out });
 }
 
-/* -- operands ---------------------------------------------------------------------- */
+/* -- operands -------------------------------------------------------------- */
 
 static void find_geometry(building *b) {
   const cxi_unit *u = b->unit;
@@ -83,7 +86,8 @@ static void find_geometry(building *b) {
 
 static uint32_t memory_slot(building *b, const cxi_operand *o,
                             cxi_slot_kind kind) {
-  return add_slot(b, (cxi_slot){ .kind = kind, .type = o->type.type,
+  return add_slot(b, (cxi_slot){ .kind = kind,
+                                 .type = o->type.type,
                                  .per_row = kind == CXI_SLOT_ROWS,
                                  .at = o->at });
 }
@@ -99,9 +103,14 @@ static uint32_t moved(building *b, const cxi_operand *o, cxi_step_kind kind,
     kept = cxi_arena_copy(b->arena, pattern, sizeof *pattern);
     if (!kept) return NONE;
   }
-  add_step(b, (cxi_step){ .kind = kind, .once = once, .per_row = per_row,
-                          .n_in = 1, .in = { in }, .out = out,
-                          .size = cxi_cpu_log2_bytes(o->type.type), .pattern = kept });
+  add_step(b, (cxi_step){ .kind = kind,
+                          .once = once,
+                          .per_row = per_row,
+                          .n_in = 1,
+                          .in = { in },
+                          .out = out,
+                          .size = cxi_cpu_log2_bytes(o->type.type),
+                          .pattern = kept });
   return out;
 }
 
@@ -129,7 +138,7 @@ static uint32_t load(building *b, const cxi_operand *o, bool per_row) {
   }
 }
 
-/* -- values -------------------------------------------------------------------------- */
+/* -- values ---------------------------------------------------------------- */
 
 static cx_dtype source_type(const building *b, const cxi_op *op, uint32_t k) {
   const cxi_source *s = &b->unit->sources[op->in + k];
@@ -158,8 +167,10 @@ static forms *forms_of(building *b, const cxi_op *op, uint32_t k) {
   const bool wide = row->wide != NONE;
   const cx_dtype type = wide ? CX_F32 : b->unit->ops[s->index].type;
   const uint32_t out = add_register(b, type, false);
-  add_step(b, (cxi_step){ .kind = CXI_STEP_SPREAD, .n_in = 1,
-                          .in = { wide ? row->wide : row->plain }, .out = out,
+  add_step(b, (cxi_step){ .kind = CXI_STEP_SPREAD,
+                          .n_in = 1,
+                          .in = { wide ? row->wide : row->plain },
+                          .out = out,
                           .size = cxi_cpu_log2_bytes(type) });
   *(wide ? &at->wide : &at->plain) = out;
   return at;
@@ -189,7 +200,7 @@ static uint32_t wide_form(building *b, const cxi_op *op, uint32_t k) {
   return v->wide;
 }
 
-/* -- equations ----------------------------------------------------------------------- */
+/* -- equations ------------------------------------------------------------- */
 
 /* Where the equation's plain result goes: to memory if it leaves the unit. */
 static uint32_t result_slot(building *b, const cxi_op *op) {
@@ -222,11 +233,14 @@ static const void *row_params(building *b, const cxi_op *op) {
   return p;
 }
 
-/* By the row's own evaluate: into a register, since it may not work in place. */
+/* By the row's evaluate: into a register, since it may not work in place. */
 static bool add_evaluation(building *b, const cxi_op *op, forms *v) {
   const bool rows = level_of(b, op->per_row);
-  cxi_step step = { .kind = CXI_STEP_EVALUATE, .per_row = rows,
-                    .reduces = op->reduces, .n_in = op->n_in, .row = op->row,
+  cxi_step step = { .kind = CXI_STEP_EVALUATE,
+                    .per_row = rows,
+                    .reduces = op->reduces,
+                    .n_in = op->n_in,
+                    .row = op->row,
                     .params = op->params };
   for (uint32_t k = 0; k < op->n_in; k++) step.in[k] = plain_form(b, op, k);
   if (op->reduces && !(step.params = row_params(b, op))) return false;
@@ -235,8 +249,8 @@ static bool add_evaluation(building *b, const cxi_op *op, forms *v) {
   v->plain = step.out;
   if (op->result < 0) return true;
   const uint32_t to = result_slot(b, op);
-  add_kernel(b, b->kernels->copy[cxi_cpu_log2_bytes(op->type)],
-             to, step.out, rows);
+  add_kernel(b, b->kernels->copy[cxi_cpu_log2_bytes(op->type)], to, step.out,
+             rows);
   return true;
 }
 
@@ -246,11 +260,15 @@ static bool add_reduction(building *b, const cxi_op *op, forms *v) {
   const cxi_cpu_row_kernel kernel =
       b->kernels->reduce[number] ? b->kernels->reduce[number][op->row->prim]
                                  : NULL;
-  const bool arg = op->row->prim == CXI_PRIM_argmax ||
-                   op->row->prim == CXI_PRIM_argmin;
+  const bool arg =
+      op->row->prim == CXI_PRIM_argmax || op->row->prim == CXI_PRIM_argmin;
   if (!kernel || (!arg && op->type != from)) return add_evaluation(b, op, v);
-  cxi_step step = { .kind = CXI_STEP_REDUCE, .per_row = true, .reduces = true,
-                    .n_in = 1, .in = { wide_form(b, op, 0) }, .reduce = kernel,
+  cxi_step step = { .kind = CXI_STEP_REDUCE,
+                    .per_row = true,
+                    .reduces = true,
+                    .n_in = 1,
+                    .in = { wide_form(b, op, 0) },
+                    .reduce = kernel,
                     .number = op->type };
   const bool wide = cxi_cpu_is_half(op->type);
   step.out = wide ? add_register(b, CX_F32, true) : result_slot(b, op);
@@ -270,9 +288,12 @@ static bool add_equation(building *b, uint32_t i) {
   const cxi_cpu_kernel kernel = cxi_cpu_find_kernel(
       b->kernels, op->row->prim, op->n_in, types, op->type, &wide);
   if (!kernel) return add_evaluation(b, op, v);
-  cxi_step step = { .kind = CXI_STEP_KERNEL, .kernel = kernel,
-                    .per_row = level_of(b, op->per_row), .n_in = op->n_in,
-                    .number = cxi_cpu_kernel_number(op->row->prim, op->params) };
+  cxi_step step = { .kind = CXI_STEP_KERNEL,
+                    .kernel = kernel,
+                    .per_row = level_of(b, op->per_row),
+                    .n_in = op->n_in,
+                    .number =
+                        cxi_cpu_kernel_number(op->row->prim, op->params) };
   for (uint32_t k = 0; k < op->n_in; k++)
     step.in[k] = wide ? wide_form(b, op, k) : plain_form(b, op, k);
   if (wide && cxi_cpu_is_half(op->type)) {
@@ -286,7 +307,7 @@ static bool add_equation(building *b, uint32_t i) {
   return true;
 }
 
-/* -- registers ------------------------------------------------------------------------ */
+/* -- registers ------------------------------------------------------------- */
 
 static size_t register_bytes(const cxi_pass *f, const cxi_slot *slot) {
   const int64_t n = slot->per_row ? f->block_rows : f->block_rows * f->block_n;
@@ -314,7 +335,8 @@ static bool place_registers(building *b) {
     if (out->kind == CXI_SLOT_REGISTER && !placed[step->out]) {
       const size_t bytes = register_bytes(f, out);
       uint32_t i = 0;
-      while (i < n_spare && register_bytes(f, &b->slots[spare[i]]) != bytes) i++;
+      while (i < n_spare && register_bytes(f, &b->slots[spare[i]]) != bytes)
+        i++;
       if (i < n_spare && !step->once) {
         out->offset = b->slots[spare[i]].offset;
         spare[i] = spare[--n_spare];
@@ -336,7 +358,7 @@ static bool place_registers(building *b) {
   return true;
 }
 
-/* -- tasks ------------------------------------------------------------------------------ */
+/* -- tasks ----------------------------------------------------------------- */
 
 static int64_t divide_up(int64_t a, int64_t b) {
   return (a + b - 1) / b;
@@ -407,7 +429,8 @@ static bool build(building *b) {
 
 cxi_pass *cxi_pass_build(const cxi_unit *unit, cxi_arena *arena) {
   const cxi_mark mark = cxi_scratch_mark();
-  building b = { .unit = unit, .arena = arena,
+  building b = { .unit = unit,
+                 .arena = arena,
                  .kernels = cxi_cpu_kernels_now(),
                  .f = cxi_arena_alloc(arena, sizeof(cxi_pass)) };
   const bool ok = b.f && build(&b);

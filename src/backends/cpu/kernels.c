@@ -15,10 +15,15 @@ static pthread_once_t once = PTHREAD_ONCE_INIT;
 static void choose(void) {
   switch (cxi_isa_now()) {
 #ifdef CXI_HAS_X86
-  case CXI_ISA_AVX512: cxi_cpu_kernels_fill_avx512(&chosen); break;
-  case CXI_ISA_AVX2: cxi_cpu_kernels_fill_avx2(&chosen); break;
+  case CXI_ISA_AVX512:
+    cxi_cpu_kernels_fill_avx512(&chosen);
+    break;
+  case CXI_ISA_AVX2:
+    cxi_cpu_kernels_fill_avx2(&chosen);
+    break;
 #endif
-  default: cxi_cpu_kernels_fill_base(&chosen);
+  default:
+    cxi_cpu_kernels_fill_base(&chosen);
   }
 }
 
@@ -29,10 +34,12 @@ const cxi_cpu_kernels *cxi_cpu_kernels_now(void) {
 
 int64_t cxi_cpu_kernel_number(cxi_prim prim, const void *params) {
   switch (prim) {
-  case CXI_PRIM_round: return ((const cxi_round_params *)params)->away;
+  case CXI_PRIM_round:
+    return ((const cxi_round_params *)params)->away;
   case CXI_PRIM_integer_pow:
     return ((const cxi_integer_pow_params *)params)->y;
-  default: return 0;
+  default:
+    return 0;
   }
 }
 
@@ -67,8 +74,10 @@ cxi_cpu_kernel cxi_cpu_find_kernel(const cxi_cpu_kernels *kernels,
   case CXI_PRIM_stop_gradient:
   case CXI_PRIM_name:
   case CXI_PRIM_bitcast:
-  case CXI_PRIM_select: return moving_kernel(kernels, prim, n_in, in, out);
-  default: break;
+  case CXI_PRIM_select:
+    return moving_kernel(kernels, prim, n_in, in, out);
+  default:
+    break;
   }
   if (n_in == 0 || n_in > 3) return NULL;
   *wide = cxi_cpu_is_half(in[0]) || cxi_cpu_is_half(out);

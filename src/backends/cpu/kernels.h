@@ -27,12 +27,12 @@ typedef void (*cxi_cpu_column_kernel)(const cxi_pattern *pattern,
 typedef struct cxi_cpu_kernels {
   /* By dtype of the first operand (of select: of the cases). f16 and bf16 have
    * none: they compute in f32, rounded by the kernel `round`. */
-  const cxi_cpu_kernel *elementwise[CXI_N_DTYPES]; /* by cxi_prim */
+  const cxi_cpu_kernel *elementwise[CXI_N_DTYPES];    /* by cxi_prim */
   cxi_cpu_kernel convert[CXI_N_DTYPES][CXI_N_DTYPES]; /* from, to */
-  cxi_cpu_kernel widen[CXI_N_DTYPES];  /* f16, bf16 -> f32 */
-  cxi_cpu_kernel narrow[CXI_N_DTYPES]; /* f32 -> f16, bf16 */
-  cxi_cpu_kernel round[CXI_N_DTYPES];  /* f32 -> f32 with f16's, bf16's bits */
-  const cxi_cpu_row_kernel *reduce[CXI_N_DTYPES];  /* by cxi_prim */
+  cxi_cpu_kernel widen[CXI_N_DTYPES];                 /* f16, bf16 -> f32 */
+  cxi_cpu_kernel narrow[CXI_N_DTYPES];                /* f32 -> f16, bf16 */
+  cxi_cpu_kernel round[CXI_N_DTYPES]; /* f32 -> f32 with f16's, bf16's bits */
+  const cxi_cpu_row_kernel *reduce[CXI_N_DTYPES]; /* by cxi_prim */
   const cxi_cpu_column_kernel *reduce_columns[CXI_N_DTYPES];
   /* By log2 of the element's bytes. */
   cxi_cpu_kernel copy[4];

@@ -13,17 +13,17 @@ enum { TASK = 1 << 15, TURN_ROWS = 64 };
 typedef struct copying {
   int n;
   int64_t sizes[CX_MAX_DIMS + 1], to[CX_MAX_DIMS + 1], from[CX_MAX_DIMS + 1];
-  int size;                   /* log2 of the element's bytes */
+  int size; /* log2 of the element's bytes */
   bool turned;
   int64_t pieces, task_pieces; /* lines, or stripes of TURN_ROWS */
   cxi_ref at_to, at_from;
 } copying;
 
 typedef enum move_kind {
-  MOVE_PARTS,                 /* copies of all parts */
-  MOVE_PAD,                   /* filled, then a part */
-  MOVE_SLICE,                 /* from where the starts say */
-  MOVE_UPDATE                 /* copied, unless in place; then a part to where
+  MOVE_PARTS, /* copies of all parts */
+  MOVE_PAD,   /* filled, then a part */
+  MOVE_SLICE, /* from where the starts say */
+  MOVE_UPDATE /* copied, unless in place; then a part to where
                                  the starts say */
 } move_kind;
 
@@ -33,7 +33,7 @@ typedef struct move {
   uint32_t n_parts;
   copying *parts;
   cxi_ref whole, source, fill;
-  int64_t count;              /* elements of the whole result */
+  int64_t count; /* elements of the whole result */
   int size;
   /* starts */
   int rank;
@@ -49,7 +49,7 @@ typedef struct running {
   const char *from;
 } running;
 
-/* -- copies ----------------------------------------------------------------------- */
+/* -- copies ---------------------------------------------------------------- */
 
 static int64_t divide_up(int64_t a, int64_t b) {
   return (a + b - 1) / b;
@@ -63,7 +63,8 @@ static void set_axes(copying *c, const cx_dims *shape, const int64_t *to,
     const int64_t size = shape->d[i];
     const int last = c->n - 1;
     if (size == 1) continue;
-    if (c->n && c->to[last] == to[i] * size && c->from[last] == from[i] * size) {
+    if (c->n && c->to[last] == to[i] * size &&
+        c->from[last] == from[i] * size) {
       c->sizes[last] *= size;
       c->to[last] = to[i];
       c->from[last] = from[i];
@@ -104,7 +105,8 @@ static void find_turn(copying *c) {
 static copying make_copying(const cx_aval *type, const int64_t *to,
                             const int64_t *from, cxi_ref at_to,
                             cxi_ref at_from) {
-  copying c = { .size = cxi_cpu_log2_bytes(type->type), .at_to = at_to,
+  copying c = { .size = cxi_cpu_log2_bytes(type->type),
+                .at_to = at_to,
                 .at_from = at_from };
   set_axes(&c, &type->shape, to, from);
   /* a very long line is cut, so that several threads may have a part */
@@ -170,11 +172,13 @@ static void copy(const move *m, const copying *c, char *to, const char *from,
                  int threads) {
   running r = { m, c, to, from };
   const int64_t tasks = divide_up(c->pieces, c->task_pieces);
-  if (tasks == 1) copy_task(&r, 0);
-  else cxi_parallel(threads, tasks, copy_task, &r);
+  if (tasks == 1)
+    copy_task(&r, 0);
+  else
+    cxi_parallel(threads, tasks, copy_task, &r);
 }
 
-/* -- running ------------------------------------------------------------------------ */
+/* -- running --------------------------------------------------------------- */
 
 /* The start along an axis, moved so that the window lies inside. */
 static int64_t start_at(const move *m, int axis, char *const *bases) {
@@ -209,7 +213,7 @@ static bool run(const void *state, char *const *bases, cxi_running *running_) {
   return true;
 }
 
-/* -- compiling ------------------------------------------------------------------------ */
+/* -- compiling ------------------------------------------------------------- */
 
 static bool is_turned(const cxi_unit *unit) {
   if (unit->n_ops != 1 || unit->ops[0].row->prim != CXI_PRIM_copy) return false;
@@ -222,7 +226,8 @@ static bool is_turned(const cxi_unit *unit) {
 static bool pads_outwards(const cxi_unit *unit) {
   const cxi_pad_params *p = unit->params;
   bool outwards = cxi_dims_count(&unit->operands[0].type.shape) > 0;
-  for (int i = 0; i < p->low.n; i++) outwards &= p->low.d[i] >= 0 && p->high.d[i] >= 0;
+  for (int i = 0; i < p->low.n; i++)
+    outwards &= p->low.d[i] >= 0 && p->high.d[i] >= 0;
   return outwards;
 }
 
@@ -232,9 +237,12 @@ bool cxi_cpu_move_takes(const cxi_unit *unit) {
   case CXI_PRIM_concatenate:
   case CXI_PRIM_stack:
   case CXI_PRIM_dynamic_slice:
-  case CXI_PRIM_dynamic_update_slice: return true;
-  case CXI_PRIM_pad: return pads_outwards(unit);
-  default: return false;
+  case CXI_PRIM_dynamic_update_slice:
+    return true;
+  case CXI_PRIM_pad:
+    return pads_outwards(unit);
+  default:
+    return false;
   }
 }
 
@@ -259,8 +267,8 @@ static void join(move *m, const cxi_unit *unit, int axis) {
     if (!stack || i != axis) strides[j++] = out->strides[i];
   for (uint32_t k = 0; k < unit->n_operands; k++) {
     add_part(m, &unit->operands[k], strides, offset);
-    offset += out->strides[axis] *
-              (stack ? 1 : unit->operands[k].type.shape.d[axis]);
+    offset +=
+        out->strides[axis] * (stack ? 1 : unit->operands[k].type.shape.d[axis]);
   }
 }
 
@@ -309,27 +317,33 @@ bool cxi_cpu_move(const cxi_unit *unit, cxi_arena *arena, cxi_thunk *out,
   move *m = cxi_arena_alloc(arena, sizeof *m);
   const cxi_operand *result = &unit->results[0];
   if (m)
-    m->parts = cxi_arena_alloc(
-        arena, (unit->n_operands + (size_t)1) * sizeof *m->parts);
+    m->parts = cxi_arena_alloc(arena, (unit->n_operands + (size_t)1) *
+                                          sizeof *m->parts);
   if (!m || !m->parts) return cxi_cpu_no_memory(error);
   m->kernels = cxi_cpu_kernels_now();
   m->whole = result->at;
   m->count = cxi_dims_count(&result->type.shape);
   m->size = cxi_cpu_log2_bytes(result->type.type);
-  const cxi_prim prim = unit->kind == CXI_UNIT_FUSED ? CXI_PRIM_copy
-                                                     : unit->row->prim;
+  const cxi_prim prim =
+      unit->kind == CXI_UNIT_FUSED ? CXI_PRIM_copy : unit->row->prim;
   switch (prim) {
   case CXI_PRIM_concatenate:
-    join(m, unit,
-         (int)((const cxi_concatenate_params *)unit->params)->axis);
+    join(m, unit, (int)((const cxi_concatenate_params *)unit->params)->axis);
     break;
   case CXI_PRIM_stack:
     join(m, unit, (int)((const cxi_stack_params *)unit->params)->axis);
     break;
-  case CXI_PRIM_pad: pad(m, unit); break;
-  case CXI_PRIM_dynamic_slice: slice(m, unit); break;
-  case CXI_PRIM_dynamic_update_slice: update(m, unit); break;
-  default: add_part(m, &unit->operands[0], result->strides, 0);
+  case CXI_PRIM_pad:
+    pad(m, unit);
+    break;
+  case CXI_PRIM_dynamic_slice:
+    slice(m, unit);
+    break;
+  case CXI_PRIM_dynamic_update_slice:
+    update(m, unit);
+    break;
+  default:
+    add_part(m, &unit->operands[0], result->strides, 0);
   }
   *out = (cxi_thunk){ run, m };
   return true;

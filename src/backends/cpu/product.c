@@ -18,26 +18,26 @@ enum { ROW_BLOCK = 128, COLUMN_BLOCK = 480, K_BLOCK = 512, CHUNK = 1024 };
 typedef struct side {
   cxi_ref at;
   cx_dtype type;
-  bool copied;                /* to `dense` first, as (batch, free, k) */
-  cxi_pattern source;         /* in that order, to copy it */
+  bool copied;        /* to `dense` first, as (batch, free, k) */
+  cxi_pattern source; /* in that order, to copy it */
   cxi_pattern batch;
   int64_t count, free_stride, k_stride;
   bool packed;
-  int64_t panel;              /* free elements of a panel */
-  size_t dense, panels;       /* places in the workspace */
+  int64_t panel;        /* free elements of a panel */
+  size_t dense, panels; /* places in the workspace */
 } side;
 
 typedef struct product {
   const cxi_cpu_kernels *kernels;
   const cxi_product_kernels *product;
-  cx_dtype number, type;      /* computed in; of the result */
+  cx_dtype number, type; /* computed in; of the result */
   int64_t batch, k, k_block;
-  side rows, columns;         /* the sides as the tiles see them */
-  bool transposed;            /* rows are those of the second operand */
+  side rows, columns; /* the sides as the tiles see them */
+  bool transposed;    /* rows are those of the second operand */
   int64_t c_row, c_column;
   bool add;
   cxi_ref result, addend, memory;
-  bool sums_apart;            /* in the workspace, rounded at the end */
+  bool sums_apart; /* in the workspace, rounded at the end */
   size_t sums, bytes;
   int64_t row_block, column_block, row_blocks, column_blocks;
 } product;
@@ -60,7 +60,7 @@ static size_t aligned(size_t bytes) {
   return (bytes + 63) & ~(size_t)63;
 }
 
-/* -- layout -------------------------------------------------------------------- */
+/* -- layout ---------------------------------------------------------------- */
 
 /* The axes listed, as a pattern of their own. */
 static cxi_pattern group(const cxi_operand *o, const cx_dims *axes) {
@@ -94,7 +94,9 @@ static side side_of(const cxi_operand *o, const cx_dims *batch,
                     const cx_dims *contract) {
   const cx_dims axes = free_axes(o, batch, contract);
   const cxi_pattern free = group(o, &axes), k = group(o, contract);
-  side s = { .at = o->at, .type = o->type.type, .batch = group(o, batch),
+  side s = { .at = o->at,
+             .type = o->type.type,
+             .batch = group(o, batch),
              .source = joined(o, batch, &axes, contract) };
   const int64_t n_k = cxi_pattern_count(&k);
   s.count = cxi_pattern_count(&free);
@@ -120,9 +122,12 @@ static void choose_sides(product *p, side a, side b) {
   const bool b_direct = b.free_stride == 1 && b.count % kernels->lanes == 0;
   const bool a_direct = a.free_stride == 1 && a.count % kernels->lanes == 0;
   const int64_t few = 2 * kernels->mr;
-  if (b_direct && (a.count <= few || p->k * b.count <= 4096)) p->transposed = false;
-  else if (a_direct && b.count <= few) p->transposed = true;
-  else p->transposed = b.count > a.count && b.k_stride == 1;
+  if (b_direct && (a.count <= few || p->k * b.count <= 4096))
+    p->transposed = false;
+  else if (a_direct && b.count <= few)
+    p->transposed = true;
+  else
+    p->transposed = b.count > a.count && b.k_stride == 1;
   p->rows = p->transposed ? b : a;
   p->columns = p->transposed ? a : b;
   const bool direct = p->transposed ? a_direct : b_direct;
@@ -144,7 +149,8 @@ static void choose_blocks(product *p) {
   /* a small product still makes a few tasks */
   while (p->row_block > 4 * p->product->mr &&
          p->batch * divide_up(p->rows.count, p->row_block) *
-                 divide_up(p->columns.count, p->column_block) < 8)
+                 divide_up(p->columns.count, p->column_block) <
+             8)
     p->row_block = divide_up(p->row_block / 2, p->product->mr) * p->product->mr;
   p->row_blocks = divide_up(p->rows.count, p->row_block);
   p->column_blocks = divide_up(p->columns.count, p->column_block);
@@ -156,8 +162,8 @@ static void take_memory(product *p) {
     side *s = sides[i];
     if (s->copied) s->dense = take(p, p->batch * s->count * p->k);
     if (s->packed)
-      s->panels = take(p, p->batch * divide_up(s->count, s->panel) * s->panel *
-                              p->k);
+      s->panels =
+          take(p, p->batch * divide_up(s->count, s->panel) * s->panel * p->k);
   }
   p->sums_apart = p->type != p->number;
   if (p->sums_apart)
@@ -170,8 +176,8 @@ static bool layout(const cxi_unit *unit, product *p) {
   const cxi_operand *a = &unit->operands[0], *b = &unit->operands[1];
   const cx_dtype type = unit->results[0].type.type;
   *p = (product){ .kernels = cxi_cpu_kernels_now(), .type = type };
-  const bool wide = a->type.type == CX_F64 || b->type.type == CX_F64 ||
-                    type == CX_F64;
+  const bool wide =
+      a->type.type == CX_F64 || b->type.type == CX_F64 || type == CX_F64;
   p->number = wide ? CX_F64 : CX_F32;
   p->product = wide ? &p->kernels->product_f64 : &p->kernels->product_f32;
   if (!p->product->mr || !cxi_dtype_is_float(type) ||
@@ -210,7 +216,7 @@ bool cxi_cpu_product_in_place(const cxi_unit *unit) {
   return layout(unit, &p) && (p.k_block == p.k || p.sums_apart);
 }
 
-/* -- running ------------------------------------------------------------------------ */
+/* -- running --------------------------------------------------------------- */
 
 static size_t width(const product *p) {
   return cxi_dtype_bytes(p->number);
@@ -238,8 +244,10 @@ static void copy_part(const running *r, const side *s, int64_t first,
   uint16_t half[CHUNK];
   for (int64_t i = first; i < last; i += CHUNK) {
     const int64_t n = least(last - i, CHUNK);
-    if (s->source.n) kernels->gather[1](&s->source, i, n, half, from);
-    else half[0] = *(const uint16_t *)from;
+    if (s->source.n)
+      kernels->gather[1](&s->source, i, n, half, from);
+    else
+      half[0] = *(const uint16_t *)from;
     kernels->widen[s->type](n, to, half, NULL, NULL, 0);
     to += (size_t)n * sizeof(float);
   }
@@ -271,7 +279,8 @@ static void pack_task(const running *r, const side *s, int64_t i) {
   const product *p = r->p;
   const int64_t panels = panel_count(s), item = i / panels;
   const int64_t first = i % panels * s->panel;
-  const char *from = side_at(r, s, item) + first * s->free_stride * (int64_t)width(p);
+  const char *from =
+      side_at(r, s, item) + first * s->free_stride * (int64_t)width(p);
   p->product->pack(p->k, least(s->panel, s->count - first), s->panel, from,
                    s->k_stride, s->free_stride,
                    r->memory + s->panels +
@@ -309,15 +318,18 @@ static void multiply_task(void *argument, int64_t i) {
   const int64_t j0 = i % p->column_blocks * p->column_block;
   const int64_t size = p->rows.count * p->columns.count;
   const int64_t at = item * size + i0 * p->c_row + j0 * p->c_column;
-  char *sums = p->sums_apart ? r->memory + p->sums : cxi_at(r->bases, p->result);
+  char *sums =
+      p->sums_apart ? r->memory + p->sums : cxi_at(r->bases, p->result);
   cxi_tile t = {
     .rows = least(p->row_block, p->rows.count - i0),
     .columns = least(p->column_block, p->columns.count - j0),
-    .a_row = p->rows.free_stride, .a_k = p->rows.k_stride,
+    .a_row = p->rows.free_stride,
+    .a_k = p->rows.k_stride,
     .a_panel = p->rows.packed ? p->rows.panel * p->k : 0,
     .b_k = p->columns.packed ? p->columns.panel : p->columns.k_stride,
     .b_panel = p->columns.packed ? p->columns.panel * p->k : 0,
-    .c = sums + (size_t)at * width(p), .c_row = p->c_row,
+    .c = sums + (size_t)at * width(p),
+    .c_row = p->c_row,
     .c_column = p->c_column,
   };
   for (int64_t k0 = 0; k0 < p->k; k0 += p->k_block) {
@@ -346,7 +358,8 @@ static void round_task(void *argument, int64_t i) {
     if (p->add) {
       const uint16_t *addend = cxi_at(r->bases, p->addend);
       p->kernels->widen[p->type](n, wide, addend + at, NULL, NULL, 0);
-      p->kernels->elementwise[CX_F32][CXI_PRIM_add](n, wide, wide, from, NULL, 0);
+      p->kernels->elementwise[CX_F32][CXI_PRIM_add](n, wide, wide, from, NULL,
+                                                    0);
       from = wide;
     }
     p->kernels->narrow[p->type](n, out + at, from, NULL, NULL, 0);
@@ -369,7 +382,8 @@ static bool run(const void *state, char *const *bases, cxi_running *running_) {
   if (p->rows.packed)
     cxi_parallel(threads, p->batch * panel_count(&p->rows), pack_rows, &r);
   if (p->columns.packed)
-    cxi_parallel(threads, p->batch * panel_count(&p->columns), pack_columns, &r);
+    cxi_parallel(threads, p->batch * panel_count(&p->columns), pack_columns,
+                 &r);
   cxi_parallel(threads, p->batch * p->row_blocks * p->column_blocks,
                multiply_task, &r);
   if (p->sums_apart)

@@ -17,17 +17,17 @@ typedef struct cxi_tile {
   int64_t rows, columns, k;
   const void *a, *b;
   int64_t a_row, a_k;
-  int64_t a_panel;            /* elements from panel to panel; 0: not packed */
+  int64_t a_panel; /* elements from panel to panel; 0: not packed */
   int64_t b_k;
   int64_t b_panel;
   void *c;
   int64_t c_row, c_column;
-  bool first;                 /* the sums start here; else from c */
-  const void *addend;         /* the sums end here: added; laid out as c */
+  bool first;         /* the sums start here; else from c */
+  const void *addend; /* the sums end here: added; laid out as c */
 } cxi_tile;
 
 typedef struct cxi_product_kernels {
-  int64_t mr, nr, lanes;      /* of a panel, a vector; 0: no kernels */
+  int64_t mr, nr, lanes; /* of a panel, a vector; 0: no kernels */
   void (*multiply)(const cxi_tile *tile);
   /* (k, count) at from[p step_k + i step] as a panel of `width`: k rows of
    * width elements, the last width - count of them 0. */

@@ -45,7 +45,8 @@ static bool axes_of(const cxi_unit *unit, cx_dims *out) {
   case CXI_PRIM_reduce_or:
     *out = ((const cxi_reduce_sum_params *)unit->params)->axes;
     break;
-  default: return false;
+  default:
+    return false;
   }
   for (int i = 0; i < out->n; i++)
     if (out->d[i] < 0) out->d[i] += unit->operands[0].type.shape.n;
@@ -56,9 +57,12 @@ static bool layout(const cxi_unit *unit, reduction *r) {
   cx_dims axes;
   const cxi_operand *o = &unit->operands[0];
   const cx_dtype from = o->type.type, type = unit->results[0].type.type;
-  *r = (reduction){ .kernels = cxi_cpu_kernels_now(), .from = from,
-                    .type = type, .bytes = cxi_dtype_bytes(from),
-                    .in = o->at, .out = unit->results[0].at };
+  *r = (reduction){ .kernels = cxi_cpu_kernels_now(),
+                    .from = from,
+                    .type = type,
+                    .bytes = cxi_dtype_bytes(from),
+                    .in = o->at,
+                    .out = unit->results[0].at };
   if (from != type || !axes_of(unit, &axes) || r->kernels->reduce[from] == NULL)
     return false;
   r->outer = of_axes(o, &axes, false);
@@ -92,7 +96,8 @@ static void run_task(void *argument, int64_t i) {
   char *out = cxi_at(a->bases, r->out);
   const int64_t bytes = (int64_t)r->bytes;
   if (!r->columns) {
-    r->rows(1, r->n, out + i * bytes, in + cxi_pattern_offset(&r->outer, i) * bytes, 0);
+    r->rows(1, r->n, out + i * bytes,
+            in + cxi_pattern_offset(&r->outer, i) * bytes, 0);
     return;
   }
   const int64_t item = i / r->blocks, first = i % r->blocks * COLUMNS;
@@ -105,7 +110,8 @@ static void run_task(void *argument, int64_t i) {
 static bool run(const void *state, char *const *bases, cxi_running *running_) {
   running a = { state, bases };
   const int64_t work = a.r->tasks * a.r->n * (a.r->columns ? COLUMNS : 1);
-  cxi_parallel(work < 1 << 16 ? 1 : running_->threads, a.r->tasks, run_task, &a);
+  cxi_parallel(work < 1 << 16 ? 1 : running_->threads, a.r->tasks, run_task,
+               &a);
   return true;
 }
 

@@ -9,7 +9,7 @@ enum { ALIGNMENT = 64 };
 
 /* What stands just before a buffer. */
 typedef struct header {
-  void *memory;               /* what cxi_alloc gave */
+  void *memory; /* what cxi_alloc gave */
   size_t bytes;
 } header;
 

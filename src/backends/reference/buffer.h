@@ -12,7 +12,7 @@ void cxi_buffer_free(void *buffer); /* NULL: nothing */
 /* Bytes asked for, over all threads. */
 typedef struct cxi_buffer_stats {
   uint64_t live, peak;
-  uint64_t allocated;         /* over time */
+  uint64_t allocated; /* over time */
 } cxi_buffer_stats;
 cxi_buffer_stats cxi_buffers_now(void);
 void cxi_buffers_reset(void); /* peak = live, allocated = 0 */

@@ -13,16 +13,16 @@ typedef struct frame {
   struct frame *caller;
   const cxi_program *p;
   cxi_view *values, *operands;
-  bool *owned;                /* the value's buffer is this frame's to free */
-  bool *give;                 /* operands handed to a call */
-  uint32_t *last;             /* 1 + the equation of the last use; 0: none */
-  uint32_t at;                /* the equation it is at */
+  bool *owned;    /* the value's buffer is this frame's to free */
+  bool *give;     /* operands handed to a call */
+  uint32_t *last; /* 1 + the equation of the last use; 0: none */
+  uint32_t at;    /* the equation it is at */
 } frame;
 
 /* The evaluation of rows, as they see it. */
 typedef struct evaluation {
-  cxi_eval eval;              /* first, so that a pointer converts */
-  int depth;                  /* of loops and branches around it */
+  cxi_eval eval; /* first, so that a pointer converts */
+  int depth;     /* of loops and branches around it */
 } evaluation;
 
 static bool run(const cxi_program *p, const cxi_view *in, const bool *give,
@@ -82,8 +82,8 @@ static frame *frame_open(const cxi_program *p, const cxi_view *in,
     if (p->equations[i].n_in > widest) widest = p->equations[i].n_in;
   const size_t n = p->n_values, m = widest;
   frame *f = cxi_alloc_zeroed(1, sizeof *f);
-  char *memory = cxi_alloc_zeroed(
-      1, (n + m) * (sizeof(cxi_view) + 1) + n * sizeof(uint32_t) + 1);
+  char *memory = cxi_alloc_zeroed(1, (n + m) * (sizeof(cxi_view) + 1) +
+                                         n * sizeof(uint32_t) + 1);
   if (!f || !memory) {
     cxi_free(f);
     cxi_free(memory);
@@ -174,22 +174,6 @@ static bool evaluate(frame *f, int depth, cxi_error *error) {
              : cxi_error_set(error, failure.code, "%s", failure.text);
 }
 
-/* The program that stands in the equation's place, or NULL. */
-static const cxi_program *body_of(const cxi_equation *e) {
-  switch ((cxi_prim)e->prim) {
-  case CXI_PRIM_jit: return ((const cxi_jit_params *)e->params)->body;
-  case CXI_PRIM_composite:
-    return ((const cxi_composite_params *)e->params)->body;
-  case CXI_PRIM_checkpoint:
-    return ((const cxi_checkpoint_params *)e->params)->body;
-  case CXI_PRIM_custom_jvp:
-    return ((const cxi_custom_jvp_params *)e->params)->body;
-  case CXI_PRIM_custom_vjp:
-    return ((const cxi_custom_vjp_params *)e->params)->body;
-  default: return NULL;
-  }
-}
-
 /* A frame for the body of the call that f is at; dying operands are given. */
 static frame *enter(frame *f, const cxi_program *body) {
   const cxi_equation *e = &f->p->equations[f->at];
@@ -218,7 +202,7 @@ static void step(frame *f) {
   f->at++;
 }
 
-/* Moves the outputs out; what is not the frame's, or leaves twice, is copied. */
+/* Moves the outputs out; what is not the frame's or leaves twice is copied. */
 static bool take_outputs(frame *f, cxi_view *out) {
   for (uint32_t i = 0; i < f->p->n_out; i++) {
     const uint32_t v = f->p->outputs[i];
@@ -243,10 +227,13 @@ static frame *leave(frame *f) {
   frame *caller = f->caller;
   const cxi_equation *e = &caller->p->equations[caller->at];
   const bool ok = take_outputs(f, caller->values + e->out);
-  for (uint32_t k = 0; ok && k < e->n_out; k++) caller->owned[e->out + k] = true;
+  for (uint32_t k = 0; ok && k < e->n_out; k++)
+    caller->owned[e->out + k] = true;
   frame_free(f);
-  if (ok) step(caller);
-  else caller->at = UINT32_MAX;
+  if (ok)
+    step(caller);
+  else
+    caller->at = UINT32_MAX;
   return caller;
 }
 
@@ -266,15 +253,18 @@ static bool run(const cxi_program *p, const cxi_view *in, const bool *give,
       ok = f->at != UINT32_MAX || no_memory(error);
       continue;
     }
-    const cxi_program *body = body_of(&f->p->equations[f->at]);
+    const cxi_equation *e = &f->p->equations[f->at];
+    const cxi_program *body = cxi_params_body((cxi_prim)e->prim, e->params);
     if (!body) {
       ok = evaluate(f, depth, error);
       if (ok) step(f);
       continue;
     }
     frame *callee = enter(f, body);
-    if (callee) f = callee;
-    else ok = no_memory(error);
+    if (callee)
+      f = callee;
+    else
+      ok = no_memory(error);
   }
   cxi_view *results = NULL;
   if (ok) {

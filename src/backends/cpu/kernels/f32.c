@@ -8,8 +8,8 @@
 #include "backends/cpu/kernels/float.inc"
 
 /* The fast form for a block all of whose elements allow it. */
-CXI_INLINE void trig(int64_t n, void *to, const void *from, float (*fast)(float),
-                     float (*any)(float)) {
+CXI_INLINE void trig(int64_t n, void *to, const void *from,
+                     float (*fast)(float), float (*any)(float)) {
   float *out = to;
   const float *x = from;
   int slow = 0;
@@ -18,7 +18,7 @@ CXI_INLINE void trig(int64_t n, void *to, const void *from, float (*fast)(float)
     for (int64_t i = 0; i < n; i++) out[i] = any(x[i]);
   else
     CXI_INDEPENDENT
-    for (int64_t i = 0; i < n; i++) out[i] = fast(x[i]);
+  for (int64_t i = 0; i < n; i++) out[i] = fast(x[i]);
 }
 
 KERNEL(sin) {
@@ -41,7 +41,7 @@ KERNEL(rem) {
     for (int64_t i = 0; i < n; i++) to[i] = cxi_rem_f32(x[i], y[i]);
   else
     CXI_INDEPENDENT
-    for (int64_t i = 0; i < n; i++) to[i] = cxi_rem_fast_f32(x[i], y[i]);
+  for (int64_t i = 0; i < n; i++) to[i] = cxi_rem_fast_f32(x[i], y[i]);
 }
 
 const cxi_cpu_kernel CXI_FOR_ISA(cxi_cpu_f32)[CXI_N_PRIMS] = { FLOAT_ENTRIES };

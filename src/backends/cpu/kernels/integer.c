@@ -38,31 +38,38 @@
 #define TABLE cxi_cpu_u64
 #include "backends/cpu/kernels/integer.inc"
 
-/* -- bool: 0 or 1 in a byte ----------------------------------------------------- */
+/* -- bool: 0 or 1 in a byte ------------------------------------------------ */
 
 #define NAME(name) name##_bool
 #define MATH(name) name##_bool
 #define T uint8_t
-CXI_INLINE T max_bool(T x, T y) { return x | y; }
-CXI_INLINE T min_bool(T x, T y) { return x & y; }
+CXI_INLINE T max_bool(T x, T y) {
+  return x | y;
+}
+CXI_INLINE T min_bool(T x, T y) {
+  return x & y;
+}
 #include "backends/cpu/kernels/maps.inc"
 #include "backends/cpu/kernels/order.inc"
-CXI_INLINE T xor_bool(T x, T y) { return x ^ y; }
-CXI_INLINE T not_bool(T x) { return !x; }
+CXI_INLINE T xor_bool(T x, T y) {
+  return x ^ y;
+}
+CXI_INLINE T not_bool(T x) {
+  return !x;
+}
 MAP1(not, not_bool)
 MAP2(and, min_bool)
 MAP2(or, max_bool)
 MAP2(xor, xor_bool)
 
 const cxi_cpu_kernel CXI_FOR_ISA(cxi_cpu_bool)[CXI_N_PRIMS] = {
-  ENTRY(not) ENTRY(and) ENTRY(or) ENTRY(xor) ENTRY(max) ENTRY(min) ENTRY(eq)
-  ENTRY(ne) ENTRY(lt) ENTRY(le) ENTRY(gt) ENTRY(ge) ENTRY(clamp) ENTRY(select)
-  ENTRY(copy)
-  [CXI_PRIM_stop_gradient] = NAME(run_copy),
+  ENTRY(not ) ENTRY(and) ENTRY(or) ENTRY(xor) ENTRY(max) ENTRY(min) ENTRY(eq)
+      ENTRY(ne) ENTRY(lt) ENTRY(le) ENTRY(gt) ENTRY(ge) ENTRY(clamp)
+          ENTRY(select) ENTRY(copy)[CXI_PRIM_stop_gradient] = NAME(run_copy),
   [CXI_PRIM_name] = NAME(run_copy),
 };
 
-/* -- keys: only moved -------------------------------------------------------------- */
+/* -- keys: only moved ------------------------------------------------------ */
 
 const cxi_cpu_kernel CXI_FOR_ISA(cxi_cpu_key)[CXI_N_PRIMS] = {
   [CXI_PRIM_select] = run_select_u64,

@@ -65,8 +65,12 @@
 
 /* Of truth values, 0 and 1, the greatest is the or and the least the and. */
 #define T uint8_t
-CXI_INLINE T both_bool(T x, T y) { return x & y; }
-CXI_INLINE T either_bool(T x, T y) { return x | y; }
+CXI_INLINE T both_bool(T x, T y) {
+  return x & y;
+}
+CXI_INLINE T either_bool(T x, T y) {
+  return x | y;
+}
 #define NAME(name) and_##name##_bool
 #define OP both_bool
 #define EMPTY 1
@@ -76,8 +80,10 @@ CXI_INLINE T either_bool(T x, T y) { return x | y; }
 #define EMPTY 0
 #include "backends/cpu/kernels/reduce.inc"
 static const cxi_cpu_row_kernel by_rows_bool[CXI_N_PRIMS] = {
-  [CXI_PRIM_reduce_max] = or_rows_bool, [CXI_PRIM_reduce_min] = and_rows_bool,
-  [CXI_PRIM_reduce_and] = and_rows_bool, [CXI_PRIM_reduce_or] = or_rows_bool,
+  [CXI_PRIM_reduce_max] = or_rows_bool,
+  [CXI_PRIM_reduce_min] = and_rows_bool,
+  [CXI_PRIM_reduce_and] = and_rows_bool,
+  [CXI_PRIM_reduce_or] = or_rows_bool,
 };
 static const cxi_cpu_column_kernel by_columns_bool[CXI_N_PRIMS] = {
   [CXI_PRIM_reduce_max] = or_columns_bool,
@@ -86,8 +92,8 @@ static const cxi_cpu_column_kernel by_columns_bool[CXI_N_PRIMS] = {
   [CXI_PRIM_reduce_or] = or_columns_bool,
 };
 
-#define SET(TYPE, type)                                                     \
-  set->reduce[TYPE] = by_rows_##type;                                       \
+#define SET(TYPE, type)               \
+  set->reduce[TYPE] = by_rows_##type; \
   set->reduce_columns[TYPE] = by_columns_##type
 void CXI_FOR_ISA(cxi_cpu_set_reduce)(cxi_cpu_kernels *set) {
   SET(CX_BOOL, bool);

@@ -11,6 +11,7 @@ static const struct {
 } commands[] = {
   { "conform", "run recorded programs and compare with their results",
     command_conform },
+  { "embed", "turn lines of text into vectors", command_embed },
   { "inspect", "list the arrays of a checkpoint", command_inspect },
   { "jaxpr", "parse, check and print a program", command_jaxpr },
   { "xl", "train a Transformer-XL on a text, and write text with it",

@@ -45,11 +45,25 @@ void adam_update(cx params, cx grads, cx state, cx lr, adam_options o,
   *out_state = cx_dict("m", m, "v", v, "t", t);
 }
 
+/* Over all leaves, those of 16 bits in f32. */
+static cx sum_of_squares(cx tree) {
+  cx sum = cx_scalar(0, CX_F32);
+  for (int i = 0; i < cx_leaf_count(tree); i++) {
+    cx leaf = cx_leaf(tree, i);
+    if (cx_type(leaf) == CX_F16 || cx_type(leaf) == CX_BF16)
+      leaf = cx_cast(leaf, CX_F32);
+    cx square = cx_sum(cx_square(leaf));
+    sum = i ? cx_add(sum, square) : square;
+  }
+  return sum;
+}
 cx clip_by_global_norm(cx grads, double limit, cx *out_norm) {
-  cx norm = cx_global_norm(grads);
-  cx inside = cx_lt(norm, limit);
+  cx sum = sum_of_squares(grads), norm = cx_sqrt(sum);
+  cx inside = cx_le(norm, limit);
+  /* The root's slope at 0 is infinite, and a product with 0 would be NaN. */
+  cx safe = cx_sqrt(cx_where(inside, 1, sum));
+  cx scale = cx_where(inside, 1.0, cx_div(limit, safe));
   if (out_norm) *out_norm = norm;
-  cx scale = cx_where(inside, 1.0, cx_div(limit, cx_where(inside, 1.0, norm)));
   return cx_mul(grads, scale);
 }
 

@@ -190,7 +190,7 @@ static bool start_from(run *r, const char *path) {
     return fail(path, "its vocabulary is not the text's");
   if (cx_dim(cx_get(r->model.state, "mems.0"), 0) != r->s.batch)
     return fail(path, "it was trained with another --batch");
-  cx_keep(r->model.state);
+  r->model.state = cx_keep(r->model.state);
   return true;
 }
 static bool start(run *r) {

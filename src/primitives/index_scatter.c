@@ -111,6 +111,16 @@ static cx is_last(const cxi_rule *r, cx indices) {
   return cxi_compare(CXI_PRIM_eq, gather_back(r, written, indices), ids);
 }
 
+/* Whether two updates can meet. One alone, or one in each place of a batch,
+ * cannot: looking for the last one would cost O(size of x). */
+static bool may_meet(const cxi_rule *r) {
+  const cxi_scatter_params *p = r->params;
+  const cx_dims *indices = cxi_type_shape(r->in_types[1]);
+  const cx_dims places = cxi_axes_rest(indices->n - 1, &p->index_batch, NULL);
+  const cx_dims positions = cxi_dims_pick(indices, &places);
+  return !p->unique && cxi_dims_count(&positions) > 1;
+}
+
 static void transpose_scatter(const cxi_rule *r, const cx *in, const cx *ct,
                               cx *acc) {
   const cxi_scatter_params *p = r->params;
@@ -119,7 +129,7 @@ static void transpose_scatter(const cxi_rule *r, const cx *in, const cx *ct,
     cxi_accumulate(r, 0, cxi_scatter(ct[0], in[1], zeros, p), acc);
   if (!cx_is_none(in[2])) return;
   cx back = gather_back(r, ct[0], in[1]);
-  if (!p->unique) back = cxi_select(is_last(r, in[1]), zeros, back);
+  if (may_meet(r)) back = cxi_select(is_last(r, in[1]), zeros, back);
   cxi_accumulate(r, 2, back, acc);
 }
 

@@ -27,14 +27,33 @@ cx cxi_poison_last(void) {
   return (cx){ 0, n ? n : 1 };
 }
 
+/* " (in encoder/layer.7)": the named blocks around what failed, those around
+ * the calls being traced first; at most the innermost eight. */
+static void describe_scopes(const cx_ctx *ctx, char *out, size_t room) {
+  cxi_name names[8];
+  int count = 0;
+  size_t n = 0;
+  if (cxi_scope_now()) names[count++] = cxi_scope_now();
+  for (const cxi_trace *t = ctx ? ctx->trace : NULL; t && count < 8;
+       t = t->outer)
+    if (t->outer_scope) names[count++] = t->outer_scope;
+  out[0] = 0;
+  for (int i = count - 1; i >= 0 && n < room; i--)
+    n += (size_t)snprintf(out + n, room - n, "%s%s%s",
+                          i == count - 1 ? " (in " : "/",
+                          cxi_name_text(names[i]), i == 0 ? ")" : "");
+}
+
 cx cxi_report(cx_code code, const char *text) {
   cx_ctx *ctx = cxi_context_now();
   const cxi_name site = cxi_site_now();
-  char message[sizeof homeless.text];
+  char message[sizeof homeless.text], scopes[160];
+  describe_scopes(ctx, scopes, sizeof scopes);
   if (site)
-    snprintf(message, sizeof message, "%s: %s", cxi_name_text(site), text);
+    snprintf(message, sizeof message, "%s: %s%s", cxi_name_text(site), text,
+             scopes);
   else
-    snprintf(message, sizeof message, "%s", text);
+    snprintf(message, sizeof message, "%s%s", text, scopes);
   cxi_kept_error *kept = kept_now();
   if (kept->code == CX_OK) {
     kept->code = code;

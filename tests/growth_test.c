@@ -1,0 +1,148 @@
+/* growth_test.c - the gradient of a loop over x[i] costs O(n): equations, time
+ * and planned memory, unrolled in C and as a loop of the program. */
+#include "support/calls.h"
+
+#include <stdlib.h>
+#include <time.h>
+
+enum { N_SIZES = 5 };
+static const int sizes[N_SIZES] = { 250, 500, 1000, 2000, 4000 };
+
+CX_DEF(unrolled, x) {
+  const int64_t n = cx_dim(x, 0);
+  cx sum = cx_scalar(0, CX_F32);
+  for (int64_t i = 0; i < n; i++) {
+    cx here = cx_index(x, i);
+    sum = cx_add(cx_mul(sum, 0.5), cx_mul(cx_sin(here), here));
+  }
+  return sum;
+}
+
+CX_STRUCT(reads, (cx, x));
+CX_DEF_ENV(step, reads, e, i, sum) {
+  cx here = cx_index(e->x, i);
+  return cx_add(cx_mul(sum, 0.5), cx_mul(cx_sin(here), here));
+}
+CX_DEF(looped, x) {
+  return cx_fori(0, cx_dim(x, 0), CX_BIND(step, .x = x), cx_scalar(0, CX_F32));
+}
+
+/* A write to x[i] in each step, too. */
+CX_DEF_ENV(write_step, reads, e, i, y) {
+  cx here = cx_index(e->x, i);
+  return cx_at_set(y, (i), cx_mul(here, here));
+}
+CX_DEF(written, x) {
+  return cx_sum(cx_sin(
+      cx_fori(0, cx_dim(x, 0), CX_BIND(write_step, .x = x), cx_zeros_like(x))));
+}
+
+/* -- measures ------------------------------------------------------------------- */
+
+static double seconds(void) {
+  struct timespec t;
+  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+  return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+static double equations(cx_fn f, cx x) {
+  cx_program *p = cx_trace(f, x);
+  double n = 0;
+  for (const char *c = cx_program_text(p); (c = strstr(c, "\n  %")); c += 4)
+    n++;
+  cx_program_free(p);
+  return n;
+}
+
+static double plan_bytes(cx_fn f, cx x) {
+  const char *peak = strstr(cx_plan(f, x), "peak ");
+  assert_non_null(peak);
+  return strtod(peak + 5, NULL);
+}
+
+typedef struct cost {
+  double equations, bytes, first, run;
+} cost;
+
+static cost cost_of(cx_fn gradient, int n) {
+  CX_SCOPE;
+  cx x = cx_linspace(0, 1, n, CX_F32);
+  cost c = { .run = 1e9 };
+  const double start = seconds();
+  cx g = cx_call(gradient, x);
+  assert_good();
+  assert_int_equal(cx_size(g), n);
+  c.first = seconds() - start;
+  for (int i = 0; i < 3; i++) {
+    const double before = seconds();
+    g = cx_call(gradient, x);
+    cx_wait(g);
+    if (seconds() - before < c.run) c.run = seconds() - before;
+  }
+  c.equations = equations(gradient, x);
+  c.bytes = plan_bytes(gradient, x);
+  assert_good();
+  return c;
+}
+
+/* Sixteen times the size: at most 16 times the cost, within a factor that
+ * leaves noise room and a square (256 times) none. */
+static void assert_linear(const char *what, double small, double large,
+                          double factor) {
+  if (large > factor * 16 * small)
+    fail_msg("%s: %g for n = %d, %g for n = %d", what, small, sizes[0], large,
+             sizes[N_SIZES - 1]);
+}
+
+static void check(const char *name, cx_fn f) {
+  cost costs[N_SIZES];
+  cx_fn gradient = cx_jit(cx_grad(f));
+  for (int i = 0; i < N_SIZES; i++) {
+    costs[i] = cost_of(gradient, sizes[i]);
+    print_message("%s, n = %4d: %6.0f equations, plan %8.0f bytes, first call"
+                  " %7.2f ms, then %6.3f ms\n",
+                  name, sizes[i], costs[i].equations, costs[i].bytes,
+                  1e3 * costs[i].first, 1e3 * costs[i].run);
+  }
+  const cost a = costs[0], b = costs[N_SIZES - 1];
+  assert_linear("equations", a.equations, b.equations, 1.1);
+  assert_linear("bytes", a.bytes, b.bytes, 1.1);
+  assert_linear("first call", a.first, b.first, 4);
+  assert_linear("run", a.run + 2e-6, b.run, 4);
+}
+
+static void unrolled_in_c(void **state) {
+  (void)state;
+  CX_SCOPE;
+  check("unrolled", CX_FN(unrolled));
+}
+
+static void loop_of_the_program(void **state) {
+  (void)state;
+  CX_SCOPE;
+  check("fori", CX_FN(looped));
+  check("fori writing", CX_FN(written));
+}
+
+/* Both ways, and by hand: d/dx x sin x = sin x + x cos x, times 0.5^k. */
+static void same_gradient(void **state) {
+  (void)state;
+  CX_SCOPE;
+  cx x = cx_linspace(0, 1, 9, CX_F32);
+  cx a = cx_call(cx_grad(CX_FN(unrolled)), x);
+  cx b = cx_call(cx_grad(CX_FN(looped)), x);
+  cx halves = cx_power(0.5, cx_arange(8, -1, -1, CX_F32));
+  cx want = cx_mul(cx_add(cx_sin(x), cx_mul(x, cx_cos(x))), halves);
+  assert_same_bits(a, b);
+  assert_true(cx_item(cx_max(cx_abs(cx_sub(a, want)))) < 1e-6);
+  assert_good();
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+    cmocka_unit_test(same_gradient),
+    cmocka_unit_test(unrolled_in_c),
+    cmocka_unit_test(loop_of_the_program),
+  };
+  return cmocka_run_group_tests(tests, setup, teardown);
+}

@@ -335,7 +335,7 @@ static const struct {
   { F "  %1: f32[3] = transposd %0\n", "is it transpose?" },
   { F "  %1: f32[3] = xyzzy %0\n", "there is no primitive xyzzy" },
   { F "  %1: f32[3] = add %0, %4\n", "2:24: a value is used" },
-  { F "  %1: f32[3] = add %1, %1\n", "a value is used that is not defined" },
+  { F "  %1: f32[3] = add %1, %1\n", "%1 is used, which is not defined" },
   { F "  %1: f32[4] = add %0, %0\n", "2:3: the type of %1 is f32[3]" },
   { F "  %1: f32[3], %2: f32[3] = add %0, %0\n", "add: has 1 results, not 2" },
   { F "  %1: f32[3] = round %0\n", "round: parameter away is missing" },

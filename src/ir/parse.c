@@ -141,7 +141,9 @@ static bool parse_operand(cxi_parser *ps, handles *to) {
   if (number < ps->cap_values &&
       cxi_builder_owns(&ps->builder, ps->values[number]))
     return add_handle(ps, to, ps->values[number]);
-  return fail_at(&before, CX_EIO, "a value is used that is not defined");
+  char text[64];
+  snprintf(text, sizeof text, "%%%u is used, which is not defined", number);
+  return fail_at(&before, CX_EIO, text);
 }
 
 /* Whether an operand stands next, and not the next equation: a number of a

@@ -32,17 +32,17 @@ static bool slices_enter(slices *s, const char *what, cx xs, int64_t length,
     cxi_aval_print(text, sizeof text, cxi_type_aval(types[i]));
     if (shape->n == 0) {
       *out_poison = cxi_reportf(CX_ESHAPE,
-                                "%s: xs %s is %s, which has no axis"
+                                "%s: %s is %s, which has no axis"
                                 " to go along",
-                                what, cxi_leaf_path_of("", sig, i).text, text);
+                                what, cxi_leaf_path_of("xs", sig, i).text, text);
       return false;
     }
     if (s->length < 0) s->length = shape->d[0];
     if (shape->d[0] != s->length) {
       *out_poison = cxi_reportf(CX_ESHAPE,
-                                "%s: xs %s is %s, of another length"
+                                "%s: %s is %s, of another length"
                                 " than %lld",
-                                what, cxi_leaf_path_of("", sig, i).text, text,
+                                what, cxi_leaf_path_of("xs", sig, i).text, text,
                                 (long long)s->length);
       return false;
     }

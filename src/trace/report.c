@@ -44,9 +44,17 @@ static void describe_scopes(const cx_ctx *ctx, char *out, size_t room) {
                           cxi_name_text(names[i]), i == 0 ? ")" : "");
 }
 
+/* The line of the call that failed, else of the one that is being traced. */
+static cxi_name site_of(const cx_ctx *ctx) {
+  cxi_name site = cxi_site_now();
+  for (const cxi_trace *t = ctx ? ctx->trace : NULL; t && !site; t = t->outer)
+    site = t->site;
+  return site;
+}
+
 cx cxi_report(cx_code code, const char *text) {
   cx_ctx *ctx = cxi_context_now();
-  const cxi_name site = cxi_site_now();
+  const cxi_name site = site_of(ctx);
   char message[sizeof homeless.text], scopes[160];
   describe_scopes(ctx, scopes, sizeof scopes);
   if (site)

@@ -11,7 +11,7 @@
 
 /* -- the table of codes --------------------------------------------------- */
 
-enum { BUCKETS = 4096 };
+enum { BUCKETS = 4096, LONGEST_NAME = 160 };
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static cxi_code *buckets[BUCKETS];
 
@@ -37,16 +37,26 @@ static const cxi_code *find_code(const cxi_code *draft) {
   return c;
 }
 
-/* The draft as an object of its own; a transform's name gets its function's:
- * "grad(loss)". */
+/* "grad(loss)"; of a deep nest "jit(...loss...)", or the names of n levels
+ * would add up to n^2 letters. NULL without memory. */
+static const char *print_name(cxi_code *code) {
+  const char *inner = code->inner[0]->name;
+  if (strlen(inner) < LONGEST_NAME)
+    return cxi_arena_print(&code->arena, "%s(%s)", code->name, inner);
+  const char *open = strrchr(inner, '('), *f = open ? open + 1 : inner;
+  const char *dots = strncmp(f, "...", 3) == 0 ? "" : "...";
+  return cxi_arena_print(&code->arena, "%s(%s%.*s%s)", code->name, dots,
+                         (int)strcspn(f, ")"), f, dots);
+}
+
+/* The draft as an object of its own; a transform's name gets its function's. */
 static cxi_code *make_code(const cxi_code *draft) {
   cxi_code *code = cxi_alloc(sizeof *code);
   if (!code) return NULL;
   *code = *draft;
   code->plain = (struct cx_fn_){ .code = code, .live = true };
   if (code->n_inner == 0) return code;
-  const char *name =
-      cxi_arena_print(&code->arena, "%s(%s)", code->name, code->inner[0]->name);
+  const char *name = print_name(code);
   if (name) code->name = name;
   return code;
 }

@@ -334,7 +334,7 @@ static const struct {
     "2:16: there is no primitive ad: is it add?" },
   { F "  %1: f32[3] = transposd %0\n", "is it transpose?" },
   { F "  %1: f32[3] = xyzzy %0\n", "there is no primitive xyzzy" },
-  { F "  %1: f32[3] = add %0, %4\n", "2:24: a value is used" },
+  { F "  %1: f32[3] = add %0, %4\n", "2:24: %4 is used" },
   { F "  %1: f32[3] = add %1, %1\n", "%1 is used, which is not defined" },
   { F "  %1: f32[4] = add %0, %0\n", "2:3: the type of %1 is f32[3]" },
   { F "  %1: f32[3], %2: f32[3] = add %0, %0\n", "add: has 1 results, not 2" },

@@ -12,23 +12,31 @@ extern "C" {
  * The suffix decides: .safetensors; to read also .index.json, which names
  * several of them. Dotted names become nested dicts.
  */
-CX_API CX_USED cx cx_load(const char *path);
+#define cx_load(path) cx_load_((path), CX_AT)
 /* Written under another name, then renamed; false after an error, and the file
  * is as it was. */
-CX_API bool cx_save(const char *path, cx tree);
+#define cx_save(path, tree) cx_save_((path), (tree), CX_AT)
+CX_API CX_USED cx cx_load_(const char *path, const char *at);
+CX_API bool cx_save_(const char *path, cx tree, const char *at);
 /* A line for each array of a file: its name, dtype, shape, bytes. Any dtype of
  * the format is shown; "" after an error. Lives until the scope ends. */
-CX_API const char *cx_inspect(const char *path);
+#define cx_inspect(path) cx_inspect_((path), CX_AT)
+CX_API const char *cx_inspect_(const char *path, const char *at);
 /* Renames paths: the first pattern that matches, with one '*', wins; a
  * replacement of NULL drops the leaf. Ends with { NULL, NULL }. */
 typedef struct cx_rename {
   const char *from, *to;
 } cx_rename;
-CX_API CX_USED cx cx_tree_rename(cx tree, const cx_rename *rules);
+#define cx_tree_rename(tree, rules) cx_tree_rename_((tree), (rules), CX_AT)
+CX_API CX_USED cx cx_tree_rename_(cx tree, const cx_rename *rules,
+                                 const char *at);
 /* `like`'s structure with the leaves of `tree`, each checked for shape;
  * missing and surplus paths, a line each, go to out_report if not NULL and
  * are CX_ETREE otherwise. */
-CX_API CX_USED cx cx_tree_match(cx like, cx tree, const char **out_report);
+#define cx_tree_match(like, tree, out_report) \
+  cx_tree_match_((like), (tree), (out_report), CX_AT)
+CX_API CX_USED cx cx_tree_match_(cx like, cx tree, const char **out_report,
+                                const char *at);
 
 #ifdef __cplusplus
 }

@@ -17,7 +17,7 @@ static bool ends_with(const char *text, const char *end) {
   return n >= m && strcmp(text + n - m, end) == 0;
 }
 static cx fail_with(const char *op, const char *path, const cxi_error *error) {
-  return cx_fail(error->code, "%s: %s: %s", op, path, error->text);
+  return cx_fail_(NULL, error->code, "%s: %s: %s", op, path, error->text);
 }
 
 /* -- reading -------------------------------------------------------------------------- */
@@ -31,14 +31,14 @@ typedef struct leaves {
 static bool add_tensors(const char *path, const cxi_file *file,
                         const cxi_safetensors *list, leaves *out) {
   if (!cxi_grow(&out->d, &out->cap, (size_t)out->n + list->n, sizeof *out->d)) {
-    cx_fail(CX_EMEMORY, "load: %s: out of memory", path);
+    cx_fail_(NULL, CX_EMEMORY, "load: %s: out of memory", path);
     return false;
   }
   for (uint32_t i = 0; i < list->n; i++) {
     const cxi_tensor_entry *e = &list->entries[i];
     if (!e->type.type) {
-      cx_fail(CX_EDTYPE, "load: %s: \"%s\" has the unsupported dtype %s", path,
-              e->name, e->dtype);
+      cx_fail_(NULL, CX_EDTYPE, "load: %s: \"%s\" has the unsupported dtype %s",
+               path, e->name, e->dtype);
       return false;
     }
     cx leaf =
@@ -46,7 +46,7 @@ static bool add_tensors(const char *path, const cxi_file *file,
     char *name = cxi_copy_string(e->name);
     if (!name || cxi_is_poison(leaf)) {
       cxi_free(name);
-      if (!name) cx_fail(CX_EMEMORY, "load: %s: out of memory", path);
+      if (!name) cx_fail_(NULL, CX_EMEMORY, "load: %s: out of memory", path);
       return false;
     }
     out->d[out->n++] = (cxi_path_leaf){ name, leaf };
@@ -88,7 +88,8 @@ static bool read_index(const char *path, leaves *out) {
   json_t *map = json_object_get(root, "weight_map"), *seen = json_object();
   bool ok = json_is_object(map) && seen;
   if (!ok)
-    cx_fail(CX_EIO, "load: %s: %s", path, root ? "no weight_map" : where.text);
+    cx_fail_(NULL, CX_EIO, "load: %s: %s", path,
+             root ? "no weight_map" : where.text);
   const char *tensor, *slash = strrchr(path, '/');
   int folder = slash ? (int)(slash - path) + 1 : 0;
   json_t *value;
@@ -99,8 +100,8 @@ static bool read_index(const char *path, leaves *out) {
     if (!name || strchr(name, '/') || !ends_with(name, ".safetensors") ||
         snprintf(shard, sizeof shard, "%.*s%s", folder, path, name) >=
             (int)sizeof shard) {
-      cx_fail(CX_EIO, "load: %s: \"%s\" is in no file of this folder", path,
-              tensor);
+      cx_fail_(NULL, CX_EIO, "load: %s: \"%s\" is in no file of this folder",
+               path, tensor);
       ok = false;
     } else if (!json_object_get(seen, name)) {
       json_object_set_new(seen, name, json_true());
@@ -110,21 +111,27 @@ static bool read_index(const char *path, leaves *out) {
   json_decref(seen), json_decref(root);
   return ok;
 }
-cx cx_load(const char *path) {
+static cx load(const char *path) {
   leaves list = { 0 };
   bool ok = false;
   cx tree = { 0, 1 };
-  if (!path) return cx_fail(CX_EIO, "load: no path");
+  if (!path) return cx_fail_(NULL, CX_EIO, "load: no path");
   if (ends_with(path, ".safetensors"))
     ok = read_safetensors(path, &list);
   else if (ends_with(path, ".index.json"))
     ok = read_index(path, &list);
   else
-    cx_fail(CX_EIO, "load: %s: its suffix must be .safetensors or .index.json",
-            path);
+    cx_fail_(NULL, CX_EIO,
+             "load: %s: its suffix must be .safetensors or .index.json", path);
   tree = ok ? cxi_tree_of_paths("load", list.n, list.d) : cxi_poison_last();
   for (uint32_t i = 0; i < list.n; i++) cxi_free((char *)list.d[i].path);
   cxi_free(list.d);
+  return tree;
+}
+cx cx_load_(const char *path, const char *at) {
+  cxi_name before = cxi_site_use(cxi_name_of_static(at));
+  cx tree = load(path);
+  cxi_site_use(before);
   return tree;
 }
 
@@ -138,7 +145,7 @@ static void add_line(cxi_bytes *text, const cxi_tensor_entry *e) {
                    (unsigned long long)(e->end - e->begin));
   cxi_bytes_add(text, line, (size_t)n);
 }
-const char *cx_inspect(const char *path) {
+static const char *inspect(const char *path) {
   cxi_file file;
   cxi_safetensors list;
   cxi_error error = { 0 };
@@ -147,7 +154,7 @@ const char *cx_inspect(const char *path) {
     if (path)
       fail_with("inspect", path, &error);
     else
-      cx_fail(CX_EIO, "inspect: no path");
+      cx_fail_(NULL, CX_EIO, "inspect: no path");
     return cxi_string("");
   }
   if (cxi_safetensors_parse(file.data, file.size, &list, &error)) {
@@ -158,10 +165,16 @@ const char *cx_inspect(const char *path) {
   }
   cxi_file_unmap(&file);
   cxi_bytes_add(&text, "", 1);
-  if (text.failed) cx_fail(CX_EMEMORY, "inspect: out of memory");
+  if (text.failed) cx_fail_(NULL, CX_EMEMORY, "inspect: out of memory");
   const char *shown = cxi_string(text.failed ? "" : (const char *)text.data);
   cxi_bytes_free(&text);
   return shown;
+}
+const char *cx_inspect_(const char *path, const char *at) {
+  cxi_name before = cxi_site_use(cxi_name_of_static(at));
+  const char *text = inspect(path);
+  cxi_site_use(before);
+  return text;
 }
 
 /* -- writing ------------------------------------------------------------------------------ */
@@ -170,7 +183,7 @@ static bool collect(cx tree, cxi_safetensors *list) {
   int n = cx_leaf_count(tree);
   list->entries = cxi_alloc_zeroed((size_t)n + 1, sizeof *list->entries);
   if (!list->entries) {
-    cx_fail(CX_EMEMORY, "save: out of memory");
+    cx_fail_(NULL, CX_EMEMORY, "save: out of memory");
     return false;
   }
   for (int i = 0; i < n; i++) {
@@ -182,7 +195,7 @@ static bool collect(cx tree, cxi_safetensors *list) {
     bool empty = cx_size(leaf) == 0;
     e->name = cxi_copy_string(*path ? path : "array");
     if (!e->name || (!e->data && !empty)) {
-      if (!e->name) cx_fail(CX_EMEMORY, "save: out of memory");
+      if (!e->name) cx_fail_(NULL, CX_EMEMORY, "save: out of memory");
       cxi_free(e->name);
       return false;
     }
@@ -206,16 +219,22 @@ static bool write_all(const char *path, cxi_safetensors *list) {
   fail_with("save", path, &error);
   return false;
 }
-bool cx_save(const char *path, cx tree) {
+static bool save(const char *path, cx tree) {
   CX_SCOPE;
   cxi_safetensors list = { 0 };
   if (cxi_is_poison(tree)) return false; /* the file stays as it is */
   if (!path || !ends_with(path, ".safetensors")) {
-    cx_fail(CX_EIO, "save: %s: its suffix must be .safetensors",
-            path ? path : "no path");
+    cx_fail_(NULL, CX_EIO, "save: %s: its suffix must be .safetensors",
+             path ? path : "no path");
     return false;
   }
   bool ok = collect(tree, &list) && write_all(path, &list);
   cxi_safetensors_free(&list);
+  return ok;
+}
+bool cx_save_(const char *path, cx tree, const char *at) {
+  cxi_name before = cxi_site_use(cxi_name_of_static(at));
+  bool ok = save(path, tree);
+  cxi_site_use(before);
   return ok;
 }

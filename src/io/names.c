@@ -50,7 +50,7 @@ static char *rename_path(const char *path, const cx_rename *rules,
   }
   return cxi_copy_string(path);
 }
-cx cx_tree_rename(cx tree, const cx_rename *rules) {
+static cx rename_tree(cx tree, const cx_rename *rules) {
   if (cxi_is_poison(tree)) return tree;
   int n = cx_leaf_count(tree);
   cxi_path_leaf *list = cxi_alloc_zeroed((size_t)n + 1, sizeof *list);
@@ -64,9 +64,15 @@ cx cx_tree_rename(cx tree, const cx_rename *rules) {
     if (path) list[kept++] = (cxi_path_leaf){ path, cx_leaf(tree, i) };
   }
   result = ok ? cxi_tree_of_paths("tree_rename", kept, list)
-              : cx_fail(CX_EMEMORY, "tree_rename: out of memory");
+              : cx_fail_(NULL, CX_EMEMORY, "tree_rename: out of memory");
   for (uint32_t i = 0; i < kept; i++) cxi_free((char *)list[i].path);
   cxi_free(list);
+  return result;
+}
+cx cx_tree_rename_(cx tree, const cx_rename *rules, const char *at) {
+  cxi_name before = cxi_site_use(cxi_name_of_static(at));
+  cx result = rename_tree(tree, rules);
+  cxi_site_use(before);
   return result;
 }
 
@@ -96,13 +102,13 @@ static bool match_leaves(cx like, cx tree, int n, cx *out, cxi_bytes *report,
     if (cxi_dims_equal(&a, &b)) continue;
     char shown[128];
     strncpy(shown, cx_show(want), sizeof shown - 1)[sizeof shown - 1] = 0;
-    cx_fail(CX_ESHAPE, "tree_match: \"%s\" is %s, wanted %s", path,
-            cx_show(out[i]), shown);
+    cx_fail_(NULL, CX_ESHAPE, "tree_match: \"%s\" is %s, wanted %s", path,
+             cx_show(out[i]), shown);
     return false;
   }
   return true;
 }
-cx cx_tree_match(cx like, cx tree, const char **out_report) {
+static cx match(cx like, cx tree, const char **out_report) {
   if (cxi_is_poison(like) || cxi_is_poison(tree))
     return cxi_is_poison(like) ? like : tree;
   int n = cx_leaf_count(like), m = cx_leaf_count(tree), missing = 0,
@@ -110,7 +116,7 @@ cx cx_tree_match(cx like, cx tree, const char **out_report) {
   cxi_bytes report = { 0 };
   cx *leaves = cxi_alloc_zeroed((size_t)n + 1, sizeof *leaves), result;
   if (out_report) *out_report = NULL;
-  if (!leaves) return cx_fail(CX_EMEMORY, "tree_match: out of memory");
+  if (!leaves) return cx_fail_(NULL, CX_EMEMORY, "tree_match: out of memory");
   bool ok = match_leaves(like, tree, n, leaves, &report, &missing);
   for (int i = 0; ok && i < m; i++) {
     const char *path = cx_leaf_path(tree, i);
@@ -123,14 +129,21 @@ cx cx_tree_match(cx like, cx tree, const char **out_report) {
   if (!ok)
     result = cxi_poison_last();
   else if (report.failed)
-    result = cx_fail(CX_EMEMORY, "tree_match: out of memory");
-  else if ((missing || surplus) && !out_report)
-    result = cx_fail(CX_ETREE, "tree_match: %d missing, %d too many: %.300s",
-                     missing, surplus, text);
+    result = cx_fail_(NULL, CX_EMEMORY, "tree_match: out of memory");
+  else if ((missing || surplus) && !out_report) /* without the last "\n" */
+    result =
+        cx_fail_(NULL, CX_ETREE, "tree_match: %d missing, %d too many\n%.*s",
+                 missing, surplus, (int)strlen(text) - 1, text);
   else
     result = cx_unflatten(like, n, leaves);
   if (ok && out_report && (missing || surplus)) *out_report = cxi_string(text);
   cxi_bytes_free(&report);
   cxi_free(leaves);
+  return result;
+}
+cx cx_tree_match_(cx like, cx tree, const char **out_report, const char *at) {
+  cxi_name before = cxi_site_use(cxi_name_of_static(at));
+  cx result = match(like, tree, out_report);
+  cxi_site_use(before);
   return result;
 }

@@ -80,19 +80,19 @@ static bool add_leaf(builder *b, const char *what, const cxi_path_leaf *leaf) {
     bool last = rest[n] == 0;
     uint32_t first = b->folders[b->depth].first;
     if (n == 0 || (!last && b->depth == MAX_NAMES)) {
-      cx_fail(CX_ETREE, "%s: \"%s\" is no path", what, leaf->path);
+      cx_fail_(NULL, CX_ETREE, "%s: \"%s\" is no path", what, leaf->path);
       return false;
     }
     if (b->n > first && strlen(b->names[b->n - 1]) == n &&
         memcmp(b->names[b->n - 1], rest, n) == 0) {
-      cx_fail(CX_ETREE,
-              last ? "%s: \"%s\" is there twice"
-                   : "%s: \"%s\": a name before the end is an array",
-              what, leaf->path);
+      cx_fail_(NULL, CX_ETREE,
+               last ? "%s: \"%s\" is there twice"
+                    : "%s: \"%s\": a name before the end is an array",
+               what, leaf->path);
       return false;
     }
     if (!add_entry(b, rest, n, last ? leaf->leaf : cx_none())) {
-      cx_fail(CX_EMEMORY, "%s: out of memory", what);
+      cx_fail_(NULL, CX_EMEMORY, "%s: out of memory", what);
       return false;
     }
     if (last) return true;
@@ -107,7 +107,7 @@ cx cxi_tree_of_paths(const char *what, uint32_t n, cxi_path_leaf *leaves) {
   b.entries = cxi_alloc_zeroed(room, sizeof *b.entries);
   b.names = cxi_alloc_zeroed(room, sizeof *b.names);
   bool ok = b.entries && b.names;
-  if (!ok) result = cx_fail(CX_EMEMORY, "%s: out of memory", what);
+  if (!ok) result = cx_fail_(NULL, CX_EMEMORY, "%s: out of memory", what);
   if (ok && n) qsort(leaves, n, sizeof *leaves, by_path);
   for (uint32_t i = 0; ok && i < n; i++)
     if (!add_leaf(&b, what, &leaves[i])) ok = false, result = (cx){ 0, 1 };

@@ -130,7 +130,8 @@ cx cx_fail_(const char *at, cx_code code, const char *format, ...) {
   va_start(arguments, format);
   vsnprintf(text, sizeof text, format, arguments);
   va_end(arguments);
-  const cxi_name before = cxi_site_use(cxi_name_of_static(at));
+  const cxi_name before = cxi_site_now();
+  if (at) cxi_site_use(cxi_name_of_static(at)); /* else that of the caller */
   const cx poison = cxi_fail(code, "%s", text);
   cxi_site_use(before);
   /* Without a context there is no emitter to take it. */

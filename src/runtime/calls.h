@@ -12,6 +12,10 @@ typedef struct cxi_compiled {
   uint64_t used;       /* by the clock of its function */
 } cxi_compiled;
 
+/* By input of the program, whether its argument is donated: scratch memory, of
+ * zeros unless f is a cx_jit with donations; NULL without memory. */
+bool *cxi_calls_donation(const cxi_invocation *call);
+
 /* The executable for this call, with a reference, compiled if need be. donate:
  * by input of the program. NULL with *error. */
 cxi_executable *cxi_calls_executable(const cxi_invocation *call,

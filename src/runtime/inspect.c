@@ -7,6 +7,7 @@
 #include "calx/inspect.h"
 #include "ir/text.h"
 #include "ops/ops.h"
+#include "runtime/calls.h"
 #include "runtime/devices.h"
 #include "runtime/executables.h"
 #include "trace/call.h"
@@ -132,8 +133,13 @@ static char *plan(const cxi_invocation *c) {
   cxi_error error = { 0 };
   const struct cxi_backend *backend = cxi_context_now()->device->backend;
   if (!backend) return cxi_copy_string("the reference device plans nothing\n");
+  const bool jit = c->f->code->kind == CXI_CODE_JIT;
+  const bool donates = jit && c->f->code->as.jit.donate;
+  const bool *donate = donates ? cxi_calls_donation(c) : NULL;
+  if (donates && !donate) return NULL;
   cxi_executable *exe =
-      cxi_executable_for(c->entry->program, backend, NULL, false, NULL, &error);
+      cxi_executable_for(c->entry->program, backend, donate,
+                         jit && c->f->code->as.jit.contract, NULL, &error);
   if (!exe) cxi_report_error(c->f->code->name, &error);
   char *text = exe ? cxi_copy_string(cxi_executable_plan(exe)) : NULL;
   cxi_executable_release(exe);

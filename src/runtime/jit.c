@@ -29,21 +29,28 @@ static cxi_leaf_name name_of(const cxi_invocation *c, uint32_t operand) {
   return cxi_leaf_path_of(cxi_argument_name(c->f->code, i).name, sigs[i], leaf);
 }
 
+bool *cxi_calls_donation(const cxi_invocation *c) {
+  const cxi_code *code = c->f->code;
+  const uint64_t donate = code->kind == CXI_CODE_JIT ? code->as.jit.donate : 0;
+  const cxi_sig *sigs = c->sigs + c->f->n_captures;
+  uint32_t at = c->entry->n_lead + c->entry->n_extras;
+  bool *marks = cxi_scratch(c->entry->program->n_in + 1u);
+  for (uint32_t i = 0; marks && i < c->n_args; i++)
+    for (uint32_t k = cxi_sig_leaves(sigs[i]); k > 0; k--, at++)
+      marks[at] = i < 64 && (donate >> i & 1);
+  return marks;
+}
+
 static bool mark_donated(running *r) {
   const cxi_invocation *c = r->call;
   const uint64_t donate = c->f->code->as.jit.donate;
-  const cxi_sig *sigs = c->sigs + c->f->n_captures;
-  uint32_t at = c->entry->n_lead + c->entry->n_extras;
-  r->donate = cxi_scratch(r->p->n_in + 1u);
+  r->donate = cxi_calls_donation(c);
   r->donated = cxi_scratch(r->p->n_in * sizeof *r->donated + 1);
   r->made = cxi_scratch(r->p->n_in * sizeof *r->made + 1);
   if (!r->donate || !r->donated || !r->made) {
     r->call->poison = cxi_report_memory();
     return false;
   }
-  for (uint32_t i = 0; i < c->n_args; i++)
-    for (uint32_t k = cxi_sig_leaves(sigs[i]); k > 0; k--, at++)
-      r->donate[at] = i < 64 && (donate >> i & 1);
   if (c->n_args >= 64 || !(donate >> c->n_args)) return true;
   r->call->poison = cxi_reportf(CX_ETREE,
                                 "donate: %s has %u arguments, .donate names one"

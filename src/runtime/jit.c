@@ -192,8 +192,11 @@ static bool report_failure(running *r, const cxi_error *error, bool started) {
   return false;
 }
 
+/* Releases the results if they are refused. */
 static bool check_results(running *r) {
-  return cxi_nan_check(r->ctx, r->p, r->in, r->out, &r->call->poison);
+  if (cxi_nan_check(r->ctx, r->p, r->in, r->out, &r->call->poison)) return true;
+  for (uint32_t i = 0; i < r->p->n_out; i++) cxi_array_release(r->out[i]);
+  return false;
 }
 
 static bool run_executable(running *r, const cxi_device *device) {
@@ -212,8 +215,6 @@ static bool run_executable(running *r, const cxi_device *device) {
   if (r->donate && started) consume(r, exe, good);
   cxi_executable_release(exe);
   if (!good) return report_failure(r, &error, started);
-  for (uint32_t i = 0; !clean && i < r->p->n_out; i++)
-    cxi_array_release(r->out[i]);
   return clean;
 }
 
@@ -224,9 +225,12 @@ static bool run_plainly(running *r, const cxi_device *device) {
   for (uint32_t i = 0; i < r->p->n_in; i++)
     views[i] = cxi_view_dense(*cxi_type_aval(r->p->values[i].type),
                               (void *)(uintptr_t)r->in[i]);
+  if (r->donate && !check_usable(r)) return false;
   const bool good = device->run(r->ctx, r->p, views, r->out, &error);
+  const bool clean = !good || !r->ctx->checks || check_results(r);
   if (r->donate) consume(r, NULL, good);
-  return good || report_failure(r, &error, true);
+  if (!good) return report_failure(r, &error, true);
+  return clean;
 }
 
 static bool run(running *r, const cxi_device *device) {

@@ -36,7 +36,7 @@ fi
 
 train_and_write() {
   local text=examples/data/kjv.txt.gz model=$work/model.safetensors
-  "$calx" xl train --text "$text" --output "$model" --seconds "$seconds" ||
+  "$calx" xl train --text "$text" --output "$model" --seconds "$seconds" --checkpoint ||
     return 1
   heading "   400 characters of the trained model, from \"And the LORD\""
   "$calx" xl generate --model "$model" --length 400 --prompt "And the LORD"

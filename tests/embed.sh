@@ -64,10 +64,10 @@ check "a long word" [ "$(lines "$room/out")" = 1 ]
 head -c 300000 /dev/zero | sed 's/\x0/a b /g' | embed >"$room/out"
 check "many words" [ "$(lines "$room/out")" = 1 ]
 
-fails 2 'option "--frob"' --frob 3
+fails 2 'no option --frob' --frob 3
 fails 2 'dtype "f12"' --dtype f12
-fails 2 '--batch needs a positive number' --batch 0
-fails 2 '--batch needs a value' --batch
+fails 2 '--batch 0: wants an integer from 1' --batch 0
+fails 2 'a value is missing after --batch' --batch
 fails 1 '65 tokens, the model has 64 positions' --max-length 65 <"$room/in"
 fails 1 'not .npy and not .jsonl' --output "$room/x.txt" <"$room/in"
 fails 1 'line 2: "text" is no string' --jsonl \

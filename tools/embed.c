@@ -2,97 +2,61 @@
  * model. */
 #include "embed.h"
 
-#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "calx/calx.h"
 #include "calx/models/sentence.h"
 #include "commands.h"
+#include "options.h"
 
-static const char help[] =
-    "usage: calx embed --model DIR [OPTIONS] < lines > embeddings.jsonl\n\n"
+static const char usage[] =
+    "usage: calx embed --model DIR [OPTION]... < lines > embeddings.jsonl\n\n"
     "Reads texts in UTF-8, one a line, and writes their vectors in the same\n"
     "order: {\"embedding\": [...]} a line. DIR is a sentence model as it is\n"
     "published: config.json, model.safetensors, tokenizer.json or vocab.txt,\n"
     "and, if there, 1_Pooling/config.json, modules.json,\n"
-    "sentence_bert_config.json.\n\n"
-    "  --model DIR       the folder of the model\n"
-    "  --jsonl           the lines are JSON objects with a \"text\"\n"
-    "  --output FILE     write FILE.npy (float32, (lines, width)) or "
-    "FILE.jsonl\n"
-    "  --normalize       vectors of length 1; --no-normalize: as they come;\n"
-    "                    without either as the folder says\n"
-    "  --max-length N    cut texts to N tokens, [CLS] and [SEP] among them\n"
-    "  --batch N         texts computed at a time (32)\n"
-    "  --threads N       threads (as many as the process may use)\n"
-    "  --dtype f32       type of the numbers inside: f32\n\n"
-    "Bytes that are no UTF-8 count as U+FFFD; an empty line is an empty text.\n"
-    "Lines are read in portions: memory does not grow with their number.\n";
+    "sentence_bert_config.json. Bytes that are no UTF-8 count as U+FFFD; an\n"
+    "empty line is an empty text. Lines are read in portions: memory does not\n"
+    "grow with their number.\n";
 
-typedef struct arguments {
+typedef struct settings {
   const char *model, *output, *dtype;
-  bool json, asked_help;
+  bool json, normalize, as_they_come;
   int threads;
   sentence_options options;
-} arguments;
+} settings;
 
-/* -- the command line --------------------------------------------------------------- */
-
-static bool used_wrongly(const char *format, const char *what) {
-  fprintf(stderr, "calx embed: ");
-  fprintf(stderr, format, what);
-  fprintf(stderr, "; calx embed --help lists the options\n");
-  return false;
-}
-static bool read_count(const char *name, const char *value, int *out) {
-  char *end;
-  const long n = strtol(value, &end, 10);
-  if (*value && !*end && n > 0 && n <= 1 << 20) return *out = (int)n, true;
-  return used_wrongly("%s needs a positive number", name);
-}
-static bool read_flag(const char *name, arguments *a) {
-  if (!strcmp(name, "--help") || !strcmp(name, "-h"))
-    return a->asked_help = true;
-  if (!strcmp(name, "--jsonl")) return a->json = true;
-  if (!strcmp(name, "--normalize")) return a->options.normalize = 1, true;
-  if (!strcmp(name, "--no-normalize")) return a->options.normalize = -1, true;
-  return false;
-}
-static bool read_value(const char *name, const char *value, arguments *a) {
-  static const char *const names[] = { "--model", "--output",  "--dtype",
-                                       "--batch", "--threads", "--max-length" };
-  int i = 0;
-  while (i < 6 && strcmp(name, names[i])) i++;
-  if (i == 6) return used_wrongly("no option \"%s\"", name);
-  if (!value) return used_wrongly("%s needs a value", name);
-  switch (i) {
-  case 0:
-    return a->model = value, true;
-  case 1:
-    return a->output = value, true;
-  case 2:
-    return a->dtype = value, true;
-  case 3:
-    return read_count(name, value, &a->options.batch);
-  case 4:
-    return read_count(name, value, &a->threads);
-  default:
-    return read_count(name, value, &a->options.max_length);
-  }
-}
-static bool read_arguments(int argc, char **argv, arguments *a) {
-  *a = (arguments){ .dtype = "f32" };
-  for (int i = 1; i < argc; i++) {
-    if (read_flag(argv[i], a)) continue;
-    if (!read_value(argv[i], i + 1 < argc ? argv[i + 1] : NULL, a))
-      return false;
-    i++;
-  }
-  if (a->asked_help) return true;
-  if (strcmp(a->dtype, "f32"))
-    return used_wrongly("dtype \"%s\" is not known; f32 is", a->dtype);
-  return a->model || used_wrongly("%s is missing", "--model DIR");
+static bool read_settings(int argc, char **argv, settings *s, int *out_status) {
+  *s = (settings){ .dtype = "f32", .options.batch = 32 };
+  const option options[] = {
+    { "model", OPTION_TEXT, &s->model, 0, 0, "DIR  the folder of the model" },
+    { "jsonl", OPTION_FLAG, &s->json, 0, 0,
+      " the lines are JSON objects with a \"text\"" },
+    { "output", OPTION_TEXT, &s->output, 0, 0,
+      "FILE  .npy, float32 (lines, width), or .jsonl" },
+    { "normalize", OPTION_FLAG, &s->normalize, 0, 0, " vectors of length 1" },
+    { "no-normalize", OPTION_FLAG, &s->as_they_come, 0, 0,
+      " vectors as they come; without either option as the folder says" },
+    { "max-length", OPTION_COUNT, &s->options.max_length, 0, 1 << 20,
+      "N  tokens of a text, [CLS] and [SEP] among them; 0: the model's" },
+    { "batch", OPTION_COUNT, &s->options.batch, 1, 1 << 20,
+      "N  texts computed at a time" },
+    { "threads", OPTION_COUNT, &s->threads, 0, 4096,
+      "N  0: as many as there are" },
+    { "dtype", OPTION_TEXT, &s->dtype, 0, 0, "TYPE  of the numbers inside" },
+  };
+  if (!options_read("embed", argc, argv, usage, options,
+                    sizeof options / sizeof *options, out_status))
+    return false;
+  s->options.normalize = s->normalize - s->as_they_come;
+  *out_status = 2;
+  if (!s->model) fputs("calx embed: --model is missing\n", stderr);
+  const bool known = !strcmp(s->dtype, "f32");
+  if (!known)
+    fprintf(stderr, "calx embed: dtype \"%s\" is not known; f32 is\n",
+            s->dtype);
+  return s->model && known;
 }
 
 /* -- portions of the input ------------------------------------------------------------ */
@@ -120,7 +84,7 @@ static void empty(portion *p) {
   while (p->n > 0) free(p->texts[--p->n]);
 }
 /* Texts before a bad line are still embedded. */
-static bool embed_all(const sentence_model *m, const arguments *a,
+static bool embed_all(const sentence_model *m, const settings *s,
                       text_reader *r, vector_writer *w) {
   portion *p = calloc(1, sizeof *p);
   float *vectors = malloc((size_t)PORTION * (size_t)w->width * sizeof *vectors);
@@ -130,7 +94,7 @@ static bool embed_all(const sentence_model *m, const arguments *a,
   while (ok && result == TEXT_READ) {
     result = fill(p, r);
     ok = sentence_encode(m, p->n, (const char *const *)p->texts, p->bytes,
-                         a->options, vectors) &&
+                         s->options, vectors) &&
          vector_write(w, vectors, p->n);
     empty(p);
   }
@@ -138,14 +102,14 @@ static bool embed_all(const sentence_model *m, const arguments *a,
   free(vectors);
   return ok && result == TEXT_END;
 }
-static bool embed(const arguments *a) {
-  sentence_model *m = sentence_load(a->model);
+static bool embed(const settings *s) {
+  sentence_model *m = sentence_load(s->model);
   if (!m) return false;
-  text_reader r = { .file = stdin, .json = a->json };
+  text_reader r = { .file = stdin, .json = s->json };
   vector_writer w;
-  bool ok = vector_writer_open(&w, a->output, sentence_width(m));
+  bool ok = vector_writer_open(&w, s->output, sentence_width(m));
   if (ok) {
-    ok = embed_all(m, a, &r, &w);
+    ok = embed_all(m, s, &r, &w);
     ok = vector_writer_close(&w, ok) && ok;
   }
   text_reader_close(&r);
@@ -153,16 +117,13 @@ static bool embed(const arguments *a) {
   return ok;
 }
 int command_embed(int argc, char **argv) {
-  arguments a;
-  if (!read_arguments(argc, argv, &a)) return 2;
-  if (a.asked_help) {
-    fputs(help, stdout);
-    return 0;
-  }
-  cx_ctx *ctx = cx_open("cpu", .threads = a.threads);
+  settings s;
+  int status;
+  if (!read_settings(argc, argv, &s, &status)) return status;
+  cx_ctx *ctx = cx_open("cpu", .threads = s.threads);
   if (!ctx) return command_status();
-  const bool ok = embed(&a);
-  const int status = command_status();
+  const bool ok = embed(&s);
+  status = command_status();
   cx_close(ctx);
   return ok ? status : 1;
 }

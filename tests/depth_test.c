@@ -202,9 +202,19 @@ static void nested_calls(void **state) {
   }
 }
 
+#ifndef __has_feature
+#define __has_feature(x) 0 /* of Clang */
+#endif
+#if defined(__SANITIZE_ADDRESS__) || __has_feature(address_sanitizer) \
+    || defined(__SANITIZE_THREAD__) || __has_feature(thread_sanitizer)
+enum { STACK_BYTES = 8 << 20 }; /* frames are several times as large */
+#else
+enum { STACK_BYTES = 1 << 20 };
+#endif
+
 /* A small stack, so that what needs more shows. */
 static int small_stack(void **state) {
-  const struct rlimit stack = { 1 << 20, RLIM_INFINITY };
+  const struct rlimit stack = { STACK_BYTES, RLIM_INFINITY };
   (void)setrlimit(RLIMIT_STACK, &stack);
   return setup(state);
 }

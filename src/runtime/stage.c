@@ -107,7 +107,9 @@ const char *cx_program_text(const cx_program *program) {
                                      __ATOMIC_ACQUIRE))
       cxi_free(text);
   }
-  return program->text ? program->text : "";
+  if (program->text) return program->text;
+  cxi_report_memory();
+  return "";
 }
 
 cx_fn cx_program_fn(const cx_program *program) {

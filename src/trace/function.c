@@ -229,9 +229,11 @@ cx_fn cx_fn_make(const cx_def *def, const void *env) {
   if (captures.failed) {
     cxi_bytes_free(&key);
     cxi_code_discard(&draft);
-    if (cx_ok())
+    if (!env)
       cxi_reportf(CX_ETREE, "%s: needs its settings (CX_BIND, CX_BIND_TO)",
                   def->name);
+    else if (cx_ok()) /* or what is wrong has been reported */
+      cxi_report_memory();
   } else {
     f = cxi_fn_bind(cxi_code_intern(&draft, &key), captures.n, captures.items);
   }

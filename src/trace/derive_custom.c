@@ -243,8 +243,12 @@ static bool match_bwd(custom *c, int64_t *place) {
   const cxi_sig args = cxi_sig_tuple(q->n_args, q->args);
   const cxi_structure *s =
       cxi_sig_is_leaf(bwd->out) ? NULL : cxi_structure_of(bwd->out);
+  if (!args) {
+    c->q->poison = cxi_report_memory();
+    return false;
+  }
   if (s && !s->is_dict && !s->is_none && s->n == q->n_args)
-    return args && cxi_match_tangents(c->q, "cotangent", args, bwd->out, place);
+    return cxi_match_tangents(c->q, "cotangent", args, bwd->out, place);
   char got[160];
   cxi_sig_print(got, sizeof got, bwd->out);
   cxi_request_fail(c->q, CX_ETREE,

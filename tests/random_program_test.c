@@ -11,8 +11,11 @@
 
 #include <cmocka.h>
 
+#include "base/alloc.h"
 #include "support/random_function.h"
 #include "support/stacks.h"
+#include "trace/call.h"
+#include "transforms/transforms.h"
 
 enum { CPU, REFERENCE, N_CONTEXTS };
 static cx_ctx *contexts[N_CONTEXTS];
@@ -193,7 +196,7 @@ static void check_seed(uint64_t seed) {
   check_stack(seed, "V", "V");
   check_stack(seed, "W", "W");
   check_stack(seed, "GC", "C");
-  if (random_is_f64(seed)) check_pairing(seed);
+  if (random_type_of(seed) == CX_F64) check_pairing(seed);
   if (n_failed > before) return;
   random_stack(seed, stack);
   check_stack(seed, stack, strstr(stack, "C") ? "J" : "JC");
@@ -209,7 +212,50 @@ static void random_programs(void **state) {
   assert_int_equal(n_failed, 0);
 }
 
+/* Some allocation fails, and all after it: the error says so, if the result
+ * needed them, and nothing else happens. */
+static void check_short_memory(uint64_t seed, const char *stack,
+                               uint64_t successes) {
+  cx_use(contexts[CPU]);
+  CX_SCOPE;
+  cx a[3];
+  random_arguments(seed, a);
+  cxi_memos_clear();
+  cxi_resolves_clear();
+  assert_int_equal(cx_error(NULL), CX_OK);
+  cxi_alloc_fail_after(successes);
+  cx_fn f = stack_make(random_function(seed), stack, "");
+  cx r = cx_call(f, a[0], a[1], a[2]);
+  cxi_alloc_fail_after(UINT64_MAX);
+  const char *message = "";
+  const cx_code code = cx_error(&message);
+  char what[64];
+  snprintf(what, sizeof what, "after %llu allocations",
+           (unsigned long long)successes);
+  if (code != CX_OK && code != CX_EMEMORY)
+    complain(seed, stack, what, message);
+  else if (code == CX_OK && cx_leaf_count(r) == 0)
+    complain(seed, stack, what, "no error, no result");
+}
+
+static void short_memory(void **state) {
+  (void)state;
+  static const char *const stacks[] = { "J", "GC", "VT", "S", "WG" };
+  chance c = { 1 };
+  const char *one = getenv("CX_SEED");
+  const uint64_t n = getenv("CX_SEEDS") ? 1000 : 40;
+  uint64_t seed = one ? strtoull(one, NULL, 10) : 1;
+  n_failed = 0;
+  do {
+    for (int i = 0; i < (one ? 500 : 8); i++)
+      check_short_memory(seed, stacks[chance_draw(&c, 5)],
+                         chance_draw(&c, 1u << (4 + chance_draw(&c, 9))));
+  } while (!one && seed++ < n);
+  assert_int_equal(n_failed, 0);
+}
+
 int main(void) {
-  const struct CMUnitTest tests[] = { cmocka_unit_test(random_programs) };
+  const struct CMUnitTest tests[] = { cmocka_unit_test(random_programs),
+                                      cmocka_unit_test(short_memory) };
   return cmocka_run_group_tests(tests, open_all, close_all);
 }

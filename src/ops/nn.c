@@ -139,6 +139,7 @@ cx cx_log_softmax_(cx a, int axis, const char *at) {
 /* -- layer normalisation: Ba, Kiros & Hinton 2016, arXiv:1607.06450, eq. 4 ------------------ */
 
 static cx row_mean(cx x) {
+  if (cxi_is_poison(x)) return x;
   double n = (double)cxi_shape_at(x).d[cxi_rank_at(x) - 1];
   cx total = row_sum(x);
   return cxi_div(total, cxi_number_like(total, n));

@@ -22,6 +22,10 @@ static bool as_matrices(cx *a, cx *b, bool *row, bool *column, cx *out_poison) {
   }
   if (*row) *a = cxi_expand_dims(*a, list(1, 0));
   if (*column) *b = cxi_expand_dims(*b, list(1, 1));
+  if (cxi_is_poison(*a) || cxi_is_poison(*b)) {
+    *out_poison = cxi_is_poison(*a) ? *a : *b;
+    return false;
+  }
   cx_dims s = cxi_shape_at(*a), t = cxi_shape_at(*b);
   if (s.d[s.n - 1] == t.d[t.n - 2]) return true;
   *out_poison =

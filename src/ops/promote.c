@@ -126,7 +126,9 @@ bool cxi_operand(const char *op, cx *a, cx *out_poison) {
     return false;
   }
   if (info.weak) *a = cxi_strong(op, *a, default_dtype(info));
-  return true;
+  if (!cxi_is_poison(*a)) return true;
+  *out_poison = *a;
+  return false;
 }
 
 /* -- promotion ---------------------------------------------------------------------- */

@@ -61,8 +61,10 @@ static bool agree(branches *b, cx *out_poison) {
       for (uint32_t i = 0; i < n; i++)
         if (e->weak_out && e->weak_out[i] && cxi_type_rank(types[i]) == 0)
           other[i] = types[i];
-      fits = cxi_sig_with_types(e->out, other) ==
-             cxi_sig_with_types(first->out, types);
+      const cxi_sig mine = cxi_sig_with_types(e->out, other);
+      const cxi_sig common = cxi_sig_with_types(first->out, types);
+      if (!mine || !common) return *out_poison = cxi_report_memory(), false;
+      fits = mine == common;
     }
     if (!fits) {
       char a[160], c[160];
@@ -170,6 +172,8 @@ static cx choose(branches *b, bool is_cond, cx which, const cx_fn *fns,
     args[i] = cxi_number_strong(cxi_item_of(operands[i]));
     if (args[i].kind == CXI_ITEM_POISON) return args[i].as.handle;
     sigs[i] = cxi_sig_of(args[i]);
+    if (!sigs[i] && args[i].kind != CXI_ITEM_NOTHING)
+      return cxi_report_memory();
     if (!sigs[i])
       return cxi_reportf(CX_ETREE, "%s: an operand is not given", b->name);
     b->n_leaves += cxi_sig_leaves(sigs[i]);

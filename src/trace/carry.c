@@ -71,7 +71,9 @@ cxi_agreement cxi_carry_leave(cxi_carry *c, const cxi_body *b, cxi_sig leaving,
   bool same = cxi_sig_leaves(leaving) == c->n;
   if (same) {
     cxi_sig_types(leaving, types);
-    same = cxi_sig_with_types(c->sig, types) == leaving;
+    const cxi_sig with_types = cxi_sig_with_types(c->sig, types);
+    if (!with_types) return *out_poison = cxi_report_memory(), CXI_DIFFER;
+    same = with_types == leaving;
   }
   if (!same) {
     *out_poison = report_structure(c, b, leaving, what, argument);
@@ -88,7 +90,9 @@ cxi_agreement cxi_carry_leave(cxi_carry *c, const cxi_body *b, cxi_sig leaving,
     if (a == CXI_AGAIN) result = a;
   }
   c->sig = cxi_sig_with_types(c->sig, c->types);
-  return result;
+  if (c->sig) return result;
+  *out_poison = cxi_report_memory();
+  return CXI_DIFFER;
 }
 
 void cxi_carry_operands(const cxi_carry *c, cx *out) {

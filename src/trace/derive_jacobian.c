@@ -63,17 +63,20 @@ static cxi_sig jacobian_sig(cxi_sig out, cxi_sig x) {
     cxi_type *types = cxi_scratch(n * sizeof *types + 1);
     if (!types) return 0;
     cxi_sig_types(x, types);
-    for (uint32_t i = 0; i < n; i++)
+    for (uint32_t i = 0; i < n; i++) {
       types[i] = cxi_type_make(
           cxi_type_dtype(cxi_sig_type(out)),
           joined(cxi_type_shape(cxi_sig_type(out)), cxi_type_shape(types[i])));
+      if (!types[i]) return 0;
+    }
     return cxi_sig_with_types(x, types);
   }
   const cxi_structure *s = cxi_structure_of(out);
   if (s->is_none) return out;
   cxi_sig *items = cxi_scratch(s->n * sizeof *items + 1);
   if (!items) return 0;
-  for (uint32_t i = 0; i < s->n; i++) items[i] = jacobian_sig(s->items[i], x);
+  for (uint32_t i = 0; i < s->n; i++)
+    if (!(items[i] = jacobian_sig(s->items[i], x))) return 0;
   return s->is_dict ? cxi_sig_dict(s->n, s->names, items)
                     : cxi_sig_tuple(s->n, items);
 }

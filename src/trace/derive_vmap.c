@@ -37,7 +37,8 @@ static bool in_axes(cxi_request *q, int *out) {
   if (v->has_in_tree) {
     const cxi_sig args = cxi_sig_tuple(q->n_args, q->args);
     overlay o = { v->in_axes, out };
-    if (args && lay(&o, v->in_sig, args)) return true;
+    if (!args) return q->poison = cxi_report_memory(), false;
+    if (lay(&o, v->in_sig, args)) return true;
     cxi_request_fail(q, CX_ETREE,
                      "%s: .in_tree is no tree of axes for the"
                      " arguments",
@@ -133,6 +134,10 @@ static bool fill_sizes(cxi_request *q, mapping *m) {
     if (first < 0) first = i;
     m->inner[i] =
         cxi_type_with_shape(m->types[i], cxi_dims_without(*shape, m->axis[i]));
+    if (!m->inner[i]) {
+      q->poison = cxi_report_memory();
+      return false;
+    }
   }
   if (first >= 0 || v->axis_size > 0) return true;
   cxi_request_fail(q, CX_ESHAPE,

@@ -40,6 +40,8 @@ static bool cut_primals(cut *c, cx_fn f, cx primals, cx *out_poison) {
   const cxi_item item = cxi_number_strong(cxi_item_of(primals));
   if (item.kind == CXI_ITEM_POISON) return *out_poison = item.as.handle, false;
   c->primals = cxi_sig_of(item);
+  if (!c->primals && item.kind == CXI_ITEM_TREE)
+    return *out_poison = cxi_report_memory(), false;
   c->args = item.kind == CXI_ITEM_TREE && c->primals
                 ? cxi_structure_of(c->primals)
                 : NULL;

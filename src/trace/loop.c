@@ -1,6 +1,7 @@
 /* loop.c - scan and map: trees of carries and slices over one equation. */
 #include "calx/control.h"
 #include "calx/transform.h"
+#include "ops/axes.h"
 #include "trace/carry.h"
 #include "trace/tree_map.h"
 
@@ -31,10 +32,11 @@ static bool slices_enter(slices *s, const char *what, cx xs, int64_t length,
     char text[128];
     cxi_aval_print(text, sizeof text, cxi_type_aval(types[i]));
     if (shape->n == 0) {
-      *out_poison = cxi_reportf(CX_ESHAPE,
-                                "%s: %s is %s, which has no axis"
-                                " to go along",
-                                what, cxi_leaf_path_of("xs", sig, i).text, text);
+      *out_poison =
+          cxi_reportf(CX_ESHAPE,
+                      "%s: %s is %s, which has no axis"
+                      " to go along",
+                      what, cxi_leaf_path_of("xs", sig, i).text, text);
       return false;
     }
     if (s->length < 0) s->length = shape->d[0];
@@ -47,6 +49,7 @@ static bool slices_enter(slices *s, const char *what, cx xs, int64_t length,
       return false;
     }
     types[i] = cxi_type_with_shape(types[i], cxi_dims_without(*shape, 0));
+    if (!types[i]) return *out_poison = cxi_report_memory(), false;
   }
   if (s->length < 0 && length == 0) {
     *out_poison = cxi_reportf(CX_ESHAPE, "%s: no xs and no .length", what);
@@ -56,16 +59,30 @@ static bool slices_enter(slices *s, const char *what, cx xs, int64_t length,
   return s->each || (*out_poison = cxi_report_memory(), false);
 }
 
-/* ys: a leading axis for each leaf. */
-static cxi_sig stacked(cxi_sig sig, int64_t length) {
+/* ys: a leading axis for each leaf. 0 after reporting. */
+static cxi_sig stacked(const char *what, cx_fn body, cxi_sig sig,
+                       int64_t length, cx *out_poison) {
   const uint32_t n = cxi_sig_leaves(sig);
   cxi_type *types = cxi_scratch(n * sizeof *types + 1);
-  if (!types) return 0;
-  cxi_sig_types(sig, types);
-  for (uint32_t i = 0; i < n; i++)
-    types[i] = cxi_type_with_shape(
-        types[i], cxi_dims_with(*cxi_type_shape(types[i]), 0, length));
-  return cxi_sig_with_types(sig, types);
+  cxi_sig made = 0;
+  if (types) cxi_sig_types(sig, types);
+  for (uint32_t i = 0; types && i < n; i++) {
+    const cx_dims shape = cxi_dims_insert(*cxi_type_shape(types[i]), 0, length);
+    if (shape.n < 0 || cxi_dims_count(&shape) < 0) {
+      char text[128];
+      cxi_aval_print(text, sizeof text, cxi_type_aval(types[i]));
+      *out_poison =
+          cxi_reportf(CX_ESHAPE,
+                      "%s(%s): %s has no room for an axis of %lld"
+                      " steps",
+                      what, body->code->name, text, (long long)length);
+      return 0;
+    }
+    if (!(types[i] = cxi_type_with_shape(types[i], shape))) types = NULL;
+  }
+  if (types) made = cxi_sig_with_types(sig, types);
+  if (!made) *out_poison = cxi_report_memory();
+  return made;
 }
 
 /* Emits the scan of a resolved body; `sig` is that of all its results. */
@@ -81,7 +98,7 @@ static cx emit_scan(const cxi_body *b, const cxi_carry *c, const slices *s,
   };
   cx *in = cxi_scratch((b->n_consts + c->n + s->n) * sizeof *in + 1);
   cx *out = cxi_scratch(b->p->n_out * sizeof *out + 1);
-  if (!in || !out || !sig) return cxi_report_memory();
+  if (!in || !out) return cxi_report_memory();
   cxi_body_consts(b, in);
   cxi_carry_operands(c, in + b->n_consts);
   cxi_leaf_operands(s->item, in + b->n_consts + c->n);
@@ -116,10 +133,13 @@ static cx scan(cx_fn body, cx init, cx xs, cx_scan_opt opt) {
         cxi_carry_leave(&c, &b, out->items[0], "scan", 0, &result);
     if (a == CXI_DIFFER) break;
     if (a == CXI_AGREE) {
-      const cxi_sig ys = stacked(out->items[1], s.length);
-      const cxi_sig sig =
-          ys ? cxi_sig_tuple(2, (const cxi_sig[]){ c.sig, ys }) : 0;
-      if (cxi_body_convert(&b, c.n, c.types, &result))
+      const cxi_sig ys =
+          stacked("scan", body, out->items[1], s.length, &result);
+      if (!ys) break;
+      const cxi_sig sig = cxi_sig_tuple(2, (const cxi_sig[]){ c.sig, ys });
+      if (!sig)
+        result = cxi_report_memory();
+      else if (cxi_body_convert(&b, c.n, c.types, &result))
         result = emit_scan(&b, &c, &s, opt, sig);
       break;
     }
@@ -144,9 +164,10 @@ static cx map_all(cx_fn f, const slices *s) {
   cxi_body b = { 0 };
   const cxi_carry none = { .n = 0 };
   cx result = { 0, 0 };
-  if (cxi_body_resolve(&b, f, 1, &s->each, &result))
-    result = emit_scan(&b, &none, s, (cx_scan_opt){ 0 },
-                       stacked(b.entry->out, s->length));
+  if (cxi_body_resolve(&b, f, 1, &s->each, &result)) {
+    const cxi_sig sig = stacked("map", f, b.entry->out, s->length, &result);
+    if (sig) result = emit_scan(&b, &none, s, (cx_scan_opt){ 0 }, sig);
+  }
   cxi_body_end(&b);
   return result;
 }
@@ -162,7 +183,7 @@ static cx cut_leaf(const cx *leaves, void *user) {
   if (k->batch == 0) return part;
   cx_dims shape = cxi_shape_at(part);
   shape.d[0] = k->batch;
-  return cxi_reshape(part, cxi_dims_with(shape, 0, k->n / k->batch));
+  return cxi_reshape(part, cxi_dims_insert(shape, 0, k->n / k->batch));
 }
 
 static cx join_leaf(const cx *leaves, void *unused) {

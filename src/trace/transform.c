@@ -99,7 +99,7 @@ typedef struct axes {
   cxi_arena *arena;
   uint32_t n, cap;
   int *axis; /* grows by doubling in the arena */
-  bool failed;
+  bool failed, no_memory;
 } axes;
 
 static void add_axis(axes *a, int axis) {
@@ -107,7 +107,7 @@ static void add_axis(axes *a, int axis) {
     const uint32_t cap = a->cap ? 2 * a->cap : 16;
     int *more = cxi_arena_alloc(a->arena, cap * sizeof *more);
     if (!more) {
-      a->failed = true;
+      a->no_memory = true;
       return;
     }
     if (a->n) memcpy(more, a->axis, a->n * sizeof *more);
@@ -142,6 +142,7 @@ static cxi_sig axes_of(axes *a, cxi_item item) {
     sig = t->is_dict ? cxi_sig_dict(t->n, t->names, items)
                      : cxi_sig_tuple(t->n, items);
   cxi_free(items);
+  if (!sig) a->no_memory = true;
   return sig;
 }
 
@@ -152,7 +153,8 @@ static bool fill_axes(making *m, cx tree, const char *what, bool *has,
   if (item.kind == CXI_ITEM_POISON) return false;
   axes a = { .arena = &m->code.arena };
   *sig = axes_of(&a, item);
-  if (a.failed || !*sig) {
+  if (a.no_memory || (!a.failed && !*sig)) return cxi_report_memory(), false;
+  if (a.failed) {
     cxi_reportf(CX_ETREE, "vmap: %s is no tree of integers and cx_none()",
                 what);
     return false;
@@ -238,7 +240,7 @@ static bool fill_names(making *m, const char *const *names) {
   uint32_t n = 0;
   while (names && names[n]) n++;
   cxi_name *ids = cxi_arena_alloc(&m->code.arena, (n + 1) * sizeof *ids);
-  if (!ids) return false;
+  if (!ids) return cxi_report_memory(), false;
   for (uint32_t i = 0; i < n; i++) {
     ids[i] = cxi_name_of(names[i]);
     cxi_bytes_add_u32(&m->key, ids[i]);

@@ -1,7 +1,20 @@
 /* batch.c - a walk that carries a batch axis, or none, for each value. What
  * does not depend on the batch is emitted as it is. */
+#include "ops/axes.h"
 #include "ops/lax.h"
 #include "transforms/walk.h"
+
+/* Whether a batch axis more is a type: not beyond the most axes or elements. */
+static bool has_room(const char *what, cxi_type type, int64_t size) {
+  const cx_dims shape = cxi_dims_insert(*cxi_type_shape(type), 0, size);
+  const cx_aval wider = { cxi_type_dtype(type), shape };
+  if (shape.n > 0 && cxi_aval_bytes(&wider) >= 0) return true;
+  char text[96];
+  cxi_aval_print(text, sizeof text, cxi_type_aval(type));
+  cxi_fail(CX_ESHAPE, "vmap: %s %s has no room for a batch of %lld", what, text,
+           (long long)size);
+  return false;
+}
 
 /* x with the batch at axis 0; repeated if it has none. */
 static cx to_front(cx x, int axis, int64_t size) {
@@ -23,6 +36,9 @@ static void batch_equation(cxi_walk *w, const cxi_equation *e, const int *axis,
     return;
   }
   cx *out = w->env + e->out;
+  for (uint32_t i = 0; i < e->n_out; i++)
+    if (!has_room(cxi_prim_name((cxi_prim)e->prim), rule.out_types[i], size))
+      return;
   rule.row->batch(&rule, w->args, axis, size, out, out_axis);
   for (uint32_t i = 0; i < e->n_out; i++) {
     const cx_dims shape = *cxi_type_shape(rule.out_types[i]);
@@ -59,14 +75,8 @@ static cxi_type batched(cxi_type type, int64_t size) {
 
 static bool fits(const cxi_program *p, const bool *batched_in, int64_t size) {
   for (uint32_t i = 0; i < p->n_in; i++) {
-    const cxi_type type = p->values[i].type;
     if (!batched_in || !batched_in[i]) continue;
-    if (cxi_type_rank(type) < CX_MAX_DIMS && batched(type, size)) continue;
-    char text[96];
-    cxi_aval_print(text, sizeof text, cxi_type_aval(type));
-    cxi_fail(CX_ESHAPE, "vmap: input %u, %s, has no room for a batch of %lld",
-             i, text, (long long)size);
-    return false;
+    if (!has_room("input", p->values[i].type, size)) return false;
   }
   return true;
 }
@@ -95,6 +105,7 @@ static const cxi_program *batch(cxi_task *task, const bool *batched_in,
     for (uint32_t i = 0; i < p->n_out && !cxi_walk_failed(&w); i++) {
       const uint32_t v = p->outputs[i];
       batched_out[i] = axis[v] >= 0 || (force && force[i]);
+      if (batched_out[i] && !has_room("result", p->values[v].type, size)) break;
       out[i] = batched_out[i] ? to_front(w.env[v], axis[v], size) : w.env[v];
     }
   }

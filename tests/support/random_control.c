@@ -8,11 +8,12 @@ static uint32_t draw(pool *p, uint32_t n) {
 /* A body: its operations come from the seed, its result is like `carry`. It
  * captures one array. */
 CX_STRUCT(body_env, (uint64_t, seed), (int, depth), (int, dtype),
-          (cx, captured));
+          (int64_t, most), (cx, captured));
 
 static cx grown(const body_env *e, int n, const cx *from, cx like) {
   pool p = { .chance = { e->seed },
              .depth = e->depth,
+             .most = e->most,
              .main = (cx_dtype)e->dtype };
   for (int i = 0; i < n; i++) p.values[p.n++] = from[i];
   pool_grow(&p, 1 + (int)draw(&p, 3));
@@ -49,6 +50,7 @@ static body_env body_from(pool *p) {
   return (body_env){ .seed = seed,
                      .depth = p->depth - 1,
                      .dtype = p->main,
+                     .most = p->most,
                      .captured = pool_pick(p, A_NUMBER | A_BOOL, 0) };
 }
 

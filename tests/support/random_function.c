@@ -53,19 +53,20 @@ cx pool_float(pool *p) {
   return p->values[0];
 }
 
-static bool broadcasts(cx a, cx b) {
+static bool broadcasts(cx a, cx b, int64_t most) {
   const int na = cx_ndim(a), nb = cx_ndim(b);
   for (int i = 1; i <= na && i <= nb; i++) {
     const int64_t u = cx_dim(a, -i), v = cx_dim(b, -i);
     if (u != v && u != 1 && v != 1) return false;
   }
-  return cx_size(a) * cx_size(b) <= 900;
+  return cx_size(a) <= 3 * most && cx_size(b) <= 3 * most &&
+         cx_size(a) * cx_size(b) <= 5 * most;
 }
 
 cx pool_partner(pool *p, cx a) {
   for (int tries = 0; tries < 12; tries++) {
     cx b = pool_pick(p, (int)pool_kind_of(a), 0);
-    if (cx_type(b) == cx_type(a) && broadcasts(a, b)) return b;
+    if (cx_type(b) == cx_type(a) && broadcasts(a, b, p->most)) return b;
   }
   if (cx_type(a) == CX_BOOL) return cx_lit_b(chance_draw(&p->chance, 2));
   if (pool_kind_of(a) == AN_INTEGER)
@@ -98,7 +99,7 @@ void pool_grow(pool *p, int operations) {
     if (!made.index && !made.generation) continue;
     for (int i = 0; i < cx_leaf_count(made); i++) {
       cx leaf = cx_leaf(made, i);
-      if (p->n < POOL && cx_size(leaf) <= 200 && cx_ndim(leaf) <= 5)
+      if (p->n < POOL && cx_size(leaf) <= p->most && cx_ndim(leaf) <= 5)
         p->values[p->n++] = leaf;
     }
     operations--;
@@ -107,8 +108,14 @@ void pool_grow(pool *p, int operations) {
 
 /* -- the function ----------------------------------------------------------------- */
 
-bool random_is_f64(uint64_t seed) {
-  return seed % 2;
+cx_dtype random_type_of(uint64_t seed) {
+  static const cx_dtype even[] = { CX_F32, CX_BF16, CX_F32, CX_F16 };
+  return seed % 2 ? CX_F64 : even[seed / 2 % 4];
+}
+
+/* Now and then arrays that do not fit into one block of a kernel. */
+static bool is_wide(uint64_t seed) {
+  return seed / 8 % 4 == 3;
 }
 
 CX_STRUCT(random_env, (uint64_t, seed));
@@ -116,7 +123,8 @@ CX_STRUCT(random_env, (uint64_t, seed));
 CX_DEF_ENV(random_program, random_env, e, x, y, z) {
   pool p = { .chance = chance_of(e->seed, 1),
              .depth = 2,
-             .main = random_is_f64(e->seed) ? CX_F64 : CX_F32 };
+             .most = is_wide(e->seed) ? 5000 : 200,
+             .main = random_type_of(e->seed) };
   const cx all = cx_tuple(x, y, z);
   for (int i = 0; i < cx_leaf_count(all); i++)
     p.values[p.n++] = cx_leaf(all, i);
@@ -139,10 +147,13 @@ cx random_call(uint64_t seed, cx x, cx y, cx z) {
   return random_program(&(const random_env){ .seed = seed }, x, y, z);
 }
 
-static cx_dims random_shape(chance *c) {
+static cx_dims random_shape(chance *c, bool wide) {
+  static const int64_t large[] = { 1, 3, 17, 64, 70, 130, 513, 1030 };
   static const int64_t sizes[] = { 1, 2, 3, 3, 4, 2, 5, 0 };
   cx_dims shape = { .n = (int)chance_draw(c, 4) };
   for (int i = 0; i < shape.n; i++) shape.d[i] = sizes[chance_draw(c, 8)];
+  if (wide && shape.n > 0) shape.d[shape.n - 1] = large[chance_draw(c, 8)];
+  if (wide && shape.n > 2) shape.d[1] = 2;
   return shape;
 }
 
@@ -150,18 +161,21 @@ static cx random_floats(chance *c, cx_dtype type, uint64_t seed) {
   cx items[3];
   const int n = 1 + (int)chance_draw(c, 2);
   for (int i = 0; i < n; i++)
-    items[i] = composed_floats(type, seed + (uint64_t)i, random_shape(c));
+    items[i] = composed_floats(type, seed + (uint64_t)i,
+                               random_shape(c, is_wide(seed / 8)));
   return cx_tuple_n(n, items);
 }
 
 void random_arguments(uint64_t seed, cx out[3]) {
   chance c = chance_of(seed, 2);
-  const cx_dtype type = random_is_f64(seed) ? CX_F64 : CX_F32;
+  const cx_dtype type = random_type_of(seed);
   out[0] = random_floats(&c, type, seed * 8);
   out[1] = random_floats(&c, type, seed * 8 + 4);
-  cx n = cx_cast(cx_mul(composed_floats(CX_F32, seed, random_shape(&c)), 9),
-                 CX_I32);
-  cx m = cx_gt(composed_floats(CX_F32, seed, random_shape(&c)), 0);
-  cx u = cx_bits(cx_key(seed), CX_U32, random_shape(&c));
+  cx n = cx_cast(
+      cx_mul(composed_floats(CX_F32, seed, random_shape(&c, is_wide(seed))), 9),
+      CX_I32);
+  cx m =
+      cx_gt(composed_floats(CX_F32, seed, random_shape(&c, is_wide(seed))), 0);
+  cx u = cx_bits(cx_key(seed), CX_U32, random_shape(&c, is_wide(seed)));
   out[2] = cx_tuple(cx_abs(n), m, u, cx_key(seed));
 }

@@ -15,7 +15,8 @@ enum { POOL = 96 };
 typedef struct pool {
   chance chance;
   int depth;     /* of functions inside that may still be made */
-  cx_dtype main; /* the dtype of most floats: f32 or f64 */
+  int64_t most;  /* elements of a value */
+  cx_dtype main; /* the dtype of most floats: see random_type_of */
   int n;
   cx values[POOL];
 } pool;
@@ -58,7 +59,7 @@ void pool_grow(pool *p, int operations);
 cx_fn random_function(uint64_t seed);
 cx random_call(uint64_t seed, cx x, cx y, cx z); /* the C function itself */
 void random_arguments(uint64_t seed, cx out[3]);
-/* Whether all floats are f64. */
-bool random_is_f64(uint64_t seed);
+/* Of the arguments and most values in between: f64 for odd seeds. */
+cx_dtype random_type_of(uint64_t seed);
 
 #endif

@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/dtype.h"
+
 CX_STRUCT(under, (cx_fn, f));
 CX_STRUCT(under_with, (cx_fn, f), (cx, y), (cx, z));
 
@@ -217,9 +219,23 @@ static double number_at(const snapshot *s, int leaf, int64_t i) {
     memcpy(&n, p + 4 * i, 4);
     return n;
   }
+  case CX_F16:
+  case CX_BF16: {
+    uint16_t bits;
+    memcpy(&bits, p + 2 * i, 2);
+    return s->leaves[leaf].type == CX_F16 ? cxi_f16_to_f32(bits)
+                                          : cxi_bf16_to_f32(bits);
+  }
   default:
     return p[(size_t)i * bytes_of(s->leaves[leaf].type)];
   }
+}
+
+static uint64_t bits_at(const snapshot *s, int leaf, int64_t i) {
+  const size_t size = bytes_of(s->leaves[leaf].type);
+  uint64_t bits = 0;
+  memcpy(&bits, s->bytes + s->leaves[leaf].at + (size_t)i * size, size);
+  return bits;
 }
 
 static bool near(double a, double b, double tolerance) {
@@ -229,7 +245,7 @@ static bool near(double a, double b, double tolerance) {
 
 const char *snapshot_compare(const snapshot *a, const snapshot *b,
                              double tolerance) {
-  static char text[512];
+  static char text[640];
   if (!a->types || !b->types) return a->types == b->types ? NULL : "one failed";
   if (strcmp(a->types, b->types) != 0) {
     snprintf(text, sizeof text, "types differ: %.200s and %.200s", a->types,
@@ -244,11 +260,13 @@ const char *snapshot_compare(const snapshot *a, const snapshot *b,
       const size_t at = a->leaves[k].at + (size_t)i * size;
       const double u = number_at(a, k, i), v = number_at(b, k, i);
       if (memcmp(a->bytes + at, b->bytes + at, size) == 0) continue;
+      if (isnan(u) && isnan(v)) continue;
       if (loose && near(u, v, tolerance)) continue;
       snprintf(text, sizeof text,
-               "leaf %d, element %lld: %.17g and %.17g (difference %.3g) in"
-               " %.200s",
-               k, (long long)i, u, v, u - v, a->types);
+               "leaf %d, element %lld: %.17g and %.17g (bits %llx and %llx,"
+               " difference %.3g) in %.200s",
+               k, (long long)i, u, v, (unsigned long long)bits_at(a, k, i),
+               (unsigned long long)bits_at(b, k, i), u - v, a->types);
       return text;
     }
   }

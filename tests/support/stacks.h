@@ -38,7 +38,8 @@ typedef struct snapshot {
 snapshot snapshot_of(cx tree);
 void snapshot_free(snapshot *s);
 /* NULL if types and bits are the same, else what differs, until the next
- * comparison. `tolerance` > 0: floats may differ by it, relative to 1 + |a|. */
+ * comparison. NaNs are the same whatever their sign: which operand's NaN an
+ * addition returns is the compiler's choice. `tolerance` > 0: floats may differ by it, relative to 1 + |a|. */
 const char *snapshot_compare(const snapshot *a, const snapshot *b,
                              double tolerance);
 /* Sum of a * b over the floating leaves. */

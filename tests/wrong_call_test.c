@@ -73,6 +73,41 @@ static cx donate_beyond(void) {
   return cx_call(cx_jit(CX_FN(one), .donate = CX_ARGS(3)), ones(2));
 }
 
+/* -- more axes than there can be ------------------------------------------ */
+
+CX_DEF(eight_axes, x) {
+  return cx_broadcast_to(x, 1, 1, 1, 1, 1, 1, 1, 1);
+}
+CX_DEF(eight_axes_inside, x) {
+  return cx_sum(eight_axes(x));
+}
+CX_DEF(eight_axes_out, c, x) {
+  return cx_tuple(c, eight_axes(x));
+}
+static cx vmap_rank(void) {
+  return cx_call(cx_vmap(CX_FN(eight_axes)), ones(3));
+}
+static cx vmap_rank_inside(void) {
+  return cx_call(cx_vmap(CX_FN(eight_axes_inside)), ones(3));
+}
+static cx vmap_size(void) {
+  return cx_call(
+      cx_vmap(CX_FN(one), .in = { CX_NONE }, .axis_size = INT64_C(1) << 62),
+      ones(4));
+}
+static cx jacobian_rank(void) {
+  return cx_call(cx_jacrev(CX_FN(one)), cx_ones(CX_F32, 1, 1, 2, 1, 2));
+}
+static cx hessian_rank(void) {
+  return cx_call(cx_hessian(CX_FN(eight_axes_inside)), ones(1));
+}
+static cx scan_rank(void) {
+  return cx_scan(CX_FN(eight_axes_out), 0.0, ones(3));
+}
+static cx map_rank(void) {
+  return cx_map(CX_FN(eight_axes), ones(3));
+}
+
 /* -- tracing ------------------------------------------------------------------------ */
 
 static cx table;
@@ -238,6 +273,16 @@ static const wrong functions[] = {
     "jit(one) has 1 arguments, .donate names one beyond" },
 };
 
+static const wrong ranks[] = {
+  { vmap_rank, CX_ESHAPE, "has no room for a batch of 3" },
+  { vmap_rank_inside, CX_ESHAPE, "has no room for a batch of 3" },
+  { vmap_size, CX_ESHAPE, "vmap(one): " },
+  { jacobian_rank, CX_ESHAPE, "the result would have more than 8 axes" },
+  { hessian_rank, CX_ESHAPE, "has no room for a batch of 1" },
+  { scan_rank, CX_ESHAPE, "has no room for an axis of 3 steps" },
+  { map_rank, CX_ESHAPE, "map(eight_axes): " },
+};
+
 static const wrong traces[] = {
   { global_array, CX_ETRACE,
     "f32[1000] is used by uses_table but is neither its argument nor in its"
@@ -280,6 +325,10 @@ static void wrong_functions(void **state) {
   (void)state;
   CHECK(functions);
 }
+static void too_many_axes(void **state) {
+  (void)state;
+  CHECK(ranks);
+}
 static void wrong_in_a_trace(void **state) {
   (void)state;
   CHECK(traces);
@@ -295,9 +344,8 @@ static void wrong_texts(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-    cmocka_unit_test(wrong_functions),
-    cmocka_unit_test(wrong_in_a_trace),
-    cmocka_unit_test(wrong_control),
+    cmocka_unit_test(wrong_functions),  cmocka_unit_test(too_many_axes),
+    cmocka_unit_test(wrong_in_a_trace), cmocka_unit_test(wrong_control),
     cmocka_unit_test(wrong_texts),
   };
   return cmocka_run_group_tests(tests, setup, teardown);

@@ -167,6 +167,36 @@ static void test_scores(void **state) {
   for (int i = 0; i < N_CASES; i++) expect_scores(cases[i]);
 }
 
+/* The likeliest tokens after a prompt: the prompt at once, then one by one. */
+static void test_generate(void **state) {
+  (void)state;
+  CX_SCOPE;
+  enum { NEW = 20 };
+  txl_config c;
+  txl_config_load(path_of("generate", "config.json"), &c);
+  cx params = txl_load(&c, path_of("generate", "model.safetensors"));
+  cx want = read_arrays("generate", "outputs.safetensors");
+  cx prompt = cx_get(want, "prompt"), scores, mems, rest, last;
+  cx_unpack(txl_logits(&c, params, txl_init_mems(&c, 2, c.mem_len), prompt,
+                       cx_none()),
+            &scores, &mems);
+  cx first = cx_argmax(cx_index(scores, CX_ALL, -1), -1);
+  cx_fn f = cx_jit(CX_BIND(txl_generate, .model = c, .length = NEW - 1));
+  cx_unpack(cx_call(f, params, mems, first, cx_key(0)), &rest, &mems, &last);
+  cx all = cx_concat(1, prompt, cx_cast(cx_expand(first, 1), CX_I64),
+                     cx_cast(rest, CX_I64));
+  int64_t got[2 * (11 + NEW)], expected[2 * (11 + NEW)];
+  assert_true(cx_read(all, got, 2 * (11 + NEW)));
+  assert_true(cx_read(cx_get(want, "sequences"), expected, 2 * (11 + NEW)));
+  assert_memory_equal(got, expected, sizeof got);
+  for (int i = 0; i < c.n_layer; i++) {
+    cx final = cx_swap_axes(cx_get(want, "mems_final.%d", i), 0, 1);
+    assert_int_equal(cx_dim(final, 1), c.mem_len);
+    assert_int_equal(cx_dim(cx_nth(mems, i), 1), c.mem_len);
+  }
+  fail_on_error("generate");
+}
+
 /* -- gradients ---------------------------------------------------------------------------------- */
 
 static const cx_rename prefix[] = { { "transformer.*", "*" }, { NULL, NULL } };
@@ -334,6 +364,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
     cmocka_unit_test(test_hidden),
     cmocka_unit_test(test_scores),
+    cmocka_unit_test(test_generate),
     cmocka_unit_test(test_gradients),
     cmocka_unit_test(test_same_bits_however_run),
     cmocka_unit_test(test_segments_equal_one_long),

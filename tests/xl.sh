@@ -5,7 +5,7 @@ calx=$1/bin/calx
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 text=$folder/text
-for i in $(seq 400); do echo "line $i: the $((i * 7919 % 1000)) of them"; done \
+for i in $(seq 900); do echo "line $i: the $((i * 7919 % 1000)) of them"; done \
   >"$text"
 gzip -k "$text"
 broken=0
@@ -46,6 +46,16 @@ same whole zipped
 train other --steps 300 --seed 1
 cmp -s "$folder/whole.safetensors" "$folder/other.safetensors" &&
   complain "another seed, the same bits"
+
+# A step's memory, growth measured against the plan's peak: within 10 %. The
+# sanitizers have memory of their own.
+if ! grep -qaE '__(asan|tsan)_init' "$calx"; then
+  "$calx" xl train --text "$text" --output "$folder/plan.safetensors" \
+    --steps 3 --batch 16 --threads 2 >"$folder/log" || complain "default sizes"
+  off=$(sed -n 's/.*measured.*(\([-+][0-9]*\).*/\1/p' "$folder/log")
+  [ "${off#[-+]}" -lt 10 ] ||
+    complain "memory: $(grep measured "$folder/log")"
+fi
 
 generate() {
   "$calx" xl generate --model "$folder/whole.safetensors" "$@"

@@ -18,9 +18,11 @@ extern "C" {
            cx_dims_one_((int64_t)(sizeof((const T[]){ __VA_ARGS__ }) /     \
                                   sizeof(T))), CX_AT)
 #if LONG_MAX > INT_MAX
-enum { CX_LONG = CX_I64, CX_ULONG = CX_U64 };
+#define CX_LONG CX_I64
+#define CX_ULONG CX_U64
 #else
-enum { CX_LONG = CX_I32, CX_ULONG = CX_U32 };
+#define CX_LONG CX_I32
+#define CX_ULONG CX_U32
 #endif
 #define CX_DTYPE_OF(p) CX_DTYPE(*(p))
 #define CX_DTYPE(v)                                                     \

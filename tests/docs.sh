@@ -68,6 +68,12 @@ for file in README.md docs/*.md docs/decisions/*.md; do
   done < <(links "$file" | sort -u)
 done
 
+# -- decisions ----------------------------------------------------------------------
+
+while read -r number; do
+  complain "docs/decisions has several records $number"
+done < <(ls docs/decisions | cut -c 1-4 | sort | uniq -d)
+
 # -- paths --------------------------------------------------------------------------
 
 while read -r line; do

@@ -53,6 +53,7 @@ foreach(file IN LISTS scripts)
   set_tests_properties(${name} PROPERTIES SKIP_RETURN_CODE 77
     ENVIRONMENT "CC=${CMAKE_C_COMPILER}")
 endforeach()
+set_tests_properties(conform PROPERTIES TIMEOUT 1500)
 
 # Fuzzers: build/bin/fuzz/text_fuzz -max_total_time=60. The library is built to
 # report its coverage to them.

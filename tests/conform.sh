@@ -3,13 +3,21 @@
 set -u
 calx=$1/bin/calx
 files="tests/data/conformance/*.jsonl.gz tests/data/reports/reports.jsonl.gz"
-failed=0
-for executor in reference cpu; do
+
+# All modes by one executor, told on its standard output.
+modes() {
+  local mode out failed=0
   for mode in eval text grad vmap; do
     out=$("$calx" conform --known tests/conform_known.tsv \
-      --executor $executor --mode $mode $files 2>&1) || failed=1
-    echo "$executor $mode: $(tail -n 1 <<<"$out")"
+      --executor "$1" --mode $mode $files 2>&1) || failed=1
+    echo "$1 $mode: $(tail -n 1 <<<"$out")"
     grep -E '^(FAILED|calx:)' <<<"$out" | head -n 20
   done
-done
+  return $failed
+}
+
+modes reference &
+modes cpu
+failed=$?
+wait $! || failed=1
 exit $failed

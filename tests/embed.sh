@@ -52,6 +52,13 @@ check "output to a file" cmp -s "$room/x.jsonl" "$room/all"
 embed <"$room/in" --output "$room/x.npy"
 check "header and 4 x 32 floats" [ "$(wc -c <"$room/x.npy")" = $((128 + 512)) ]
 check "shape" grep -qa "'shape': (4, 32)" "$room/x.npy"
+# The numbers of the lines are those of the array, as short as they can be.
+numbers() {
+  tr -s ' ,' '\n' | grep . | awk '{ printf "%.17g\n", $1 }'
+}
+check "numbers" cmp -s \
+  <(sed 's/.*\[//; s/\].*//' "$room/all" | numbers) \
+  <(tail -c 512 "$room/x.npy" | od -An -v -tf4 | numbers)
 embed --normalize <"$room/in" >"$room/out"
 check "another vector" [ "$(head -1 "$room/out")" != "$(head -1 "$room/all")" ]
 

@@ -10,6 +10,10 @@
 #define MODEL "examples/data/bert-tiny"
 enum { WIDTH = 32, N = 9 };
 
+/* More tokens than there are positions. */
+static const char long_text[] =
+    "x y z x y z x y z x y z x y z x y z x y z x y z x y z x y z x y z x y z x "
+    "y z x y z x y z x y z x y z x y z x y z x y z x y z x y z x y z x y z x y";
 static const char *const texts[N] = {
   "the cat",
   "",
@@ -18,8 +22,7 @@ static const char *const texts[N] = {
   "what is there when all of the words are split into letters?",
   "the cat",
   "\xff\xfe is no text",
-  "x y z x y z x y z x y z x y z x y z x y z x y z x y z x y z x y z x y z x y"
-  " z x y z x y z x y z x y z x y z x y z x y z x y z x y z x y z x y z",
+  long_text,
   "no more",
 };
 

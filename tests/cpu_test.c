@@ -36,6 +36,50 @@ static void test_rows(void **state) {
   assert_true(n > 100);
 }
 
+/* The program's one equation at once, if there is a short way for it. */
+static bool check_direct(const char *text, double lo, double hi) {
+  execution x;
+  const char *failure = execution_open(&x, text, lo, hi, 1);
+  if (failure) fail_msg("%s", failure);
+  const cxi_program *p = x.program;
+  const cxi_equation *e = &p->equations[0];
+  cxi_view in[8], out = x.want[0];
+  bool done = p->n_equations == 1 && e->n_in <= 8 && p->n_literals == 0;
+  for (uint32_t k = 0; done && k < e->n_in; k++)
+    in[k] = x.in[cxi_operands_of(p, e)[k]];
+  const size_t bytes = (size_t)cxi_aval_bytes(&out.type);
+  out.data = cxi_buffer_take(bytes);
+  done = done && cxi_cpu_evaluate(cxi_row_of((cxi_prim)e->prim), e->params,
+                                  e->n_in, in, e->n_out, &out, 2);
+  if (done && bytes && memcmp(out.data, x.want[0].data, bytes) != 0)
+    fail_msg("at once it differs: %s", text);
+  cxi_buffer_free(out.data);
+  execution_close(&x);
+  return done;
+}
+
+static void test_direct(void **state) {
+  (void)state;
+  int n = 0;
+  for (int prim = CXI_PRIM_NONE + 1; prim < CXI_N_PRIMS; prim++) {
+    const cxi_row *row = cxi_row_of((cxi_prim)prim);
+    if (!row || row->form != CXI_FORM_ELEMENTWISE) continue;
+    for (const char *const *e = row->examples; e && *e; e++)
+      n += check_direct(*e, row->lo, row->hi);
+  }
+  assert_true(n > 60);
+  /* several blocks and tasks, a scalar, f16 and bf16 */
+  assert_true(check_direct("program @f(%0: f32[150001], %1: f32[]) {"
+                           " %2: f32[150001] = mul %0, %1 return %2 }",
+                           0, 0));
+  assert_true(check_direct("program @f(%0: bf16[], %1: bf16[70003]) {"
+                           " %2: bf16[70003] = sub %0, %1 return %2 }",
+                           0, 0));
+  assert_true(check_direct("program @f(%0: f16[2049], %1: f16[2049]) {"
+                           " %2: bool[2049] = lt %0, %1 return %2 }",
+                           0, 0));
+}
+
 static const char *const programs[] = {
   /* softmax: a row kept in L1 */
   "program @f(%0: f32[7,50]) { %1: f32[7] = reduce_max[axes=(1)] %0"
@@ -363,9 +407,13 @@ static void test_moves(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-    cmocka_unit_test(test_rows),     cmocka_unit_test(test_programs),
-    cmocka_unit_test(test_products), cmocka_unit_test(test_reductions),
-    cmocka_unit_test(test_moves),    cmocka_unit_test(test_random_programs),
+    cmocka_unit_test(test_rows),
+    cmocka_unit_test(test_direct),
+    cmocka_unit_test(test_programs),
+    cmocka_unit_test(test_products),
+    cmocka_unit_test(test_reductions),
+    cmocka_unit_test(test_moves),
+    cmocka_unit_test(test_random_programs),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,5 +1,5 @@
 #!/bin/bash
-# docs.sh BUILD - the public functions are defined and named in
+# docs.sh BUILD - the public functions are defined, described and named in
 # docs/from-jax.md; links between pages resolve; no file names a machine's path.
 build=$1
 page=docs/from-jax.md
@@ -35,6 +35,19 @@ if [ -f "${archives[0]}" ]; then
     complain "$name is declared, defined nowhere"
   done < <(comm -23 "$room/declared" "$room/defined")
 fi
+
+# -- described ------------------------------------------------------------------
+
+# A comment on the line or above it, with no blank line between.
+undescribed() {
+  awk 'FNR == 1 || /^$/ { seen = 0 }
+    /\/\*|\*\// { seen = 1 }
+    /^#define [a-z0-9_]+\(|^CX_API/ && !/[a-z0-9]_\(/ && !seen {
+      print FILENAME ": " $0 }' "$@"
+}
+while read -r line; do
+  complain "no comment: $line"
+done < <(undescribed "${headers[@]}")
 
 # -- and named in the page ------------------------------------------------------
 

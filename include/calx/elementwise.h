@@ -12,16 +12,18 @@ extern "C" {
  * NumPy's broadcasting. A tree operand maps the op over its leaves; the other
  * operand is a tree of the same structure, an array for every leaf or a
  * number. cx_add and cx_mul take two or more operands, left to right.
+ *   CX_ESHAPE: the shapes do not broadcast. CX_EDTYPE: dtypes differ, or the
+ *   operation does not take this one. CX_ETREE: the trees differ.
  */
 typedef enum cx_op {
-  CX_OP_NEG = 1, CX_OP_ABS, CX_OP_SIGN, CX_OP_EXP, CX_OP_EXPM1,
-  CX_OP_LOG, CX_OP_LOG1P, CX_OP_SQRT, CX_OP_RSQRT,   CX_OP_SQUARE, CX_OP_RECIPROCAL, CX_OP_SIN, CX_OP_COS,   CX_OP_TANH, CX_OP_ERF,
-  CX_OP_ERF_INV, CX_OP_FLOOR,
+  CX_OP_NEG = 1, CX_OP_ABS, CX_OP_SIGN, CX_OP_EXP, CX_OP_EXPM1, CX_OP_LOG,
+  CX_OP_LOG1P, CX_OP_SQRT, CX_OP_RSQRT, CX_OP_SQUARE, CX_OP_RECIPROCAL,
+  CX_OP_SIN, CX_OP_COS, CX_OP_TANH, CX_OP_ERF, CX_OP_ERF_INV, CX_OP_FLOOR,
   CX_OP_CEIL, CX_OP_ROUND, CX_OP_IS_NAN, CX_OP_IS_FINITE, CX_OP_NOT,
   CX_OP_SIGMOID, CX_OP_RELU, CX_OP_SILU, CX_OP_SOFTPLUS, CX_OP_GELU,
-  CX_OP_GELU_TANH,
-  CX_OP_ADD, CX_OP_SUB, CX_OP_MUL, CX_OP_DIV, CX_OP_REM, CX_OP_FLOOR_DIVIDE,
-  CX_OP_MOD, CX_OP_POWER, CX_OP_MAXIMUM, CX_OP_MINIMUM,   CX_OP_LOGADDEXP, CX_OP_EQ, CX_OP_NE, CX_OP_LT, CX_OP_LE, CX_OP_GT, CX_OP_GE,
+  CX_OP_GELU_TANH, CX_OP_ADD, CX_OP_SUB, CX_OP_MUL, CX_OP_DIV, CX_OP_REM,
+  CX_OP_FLOOR_DIVIDE, CX_OP_MOD, CX_OP_POWER, CX_OP_MAXIMUM, CX_OP_MINIMUM,
+  CX_OP_LOGADDEXP, CX_OP_EQ, CX_OP_NE, CX_OP_LT, CX_OP_LE, CX_OP_GT, CX_OP_GE,
   CX_OP_AND, CX_OP_OR, CX_OP_XOR, CX_OP_SHL, CX_OP_SHR
 } cx_op;
 CX_API CX_USED cx cx_unary_(cx_op op, cx a, const char *at);
@@ -32,59 +34,79 @@ CX_API CX_USED cx cx_fold_(cx_op op, int n, const cx *operands, const char *at);
 #define CX_U(op, a) cx_unary_(op, CX_A(a), CX_AT)
 #define CX_B(op, ...) cx_fold_(op, CX_AS(__VA_ARGS__), CX_AT)
 
+/* Numbers of any dtype; unsigned and integer ones wrap. */
 #define cx_neg(a) CX_U(CX_OP_NEG, a)
-#define cx_abs(a) CX_U(CX_OP_ABS, a)
-#define cx_sign(a) CX_U(CX_OP_SIGN, a)
+#define cx_abs(a) CX_U(CX_OP_ABS, a)       /* its derivative at 0 is 0 */
+#define cx_sign(a) CX_U(CX_OP_SIGN, a)     /* -1, 0, 1; NaN of NaN */
+#define cx_square(a) CX_U(CX_OP_SQUARE, a) /* a a */
+/* Floats. Within 2 ulp over the whole range, erf and erf_inv 4; f16 and bf16
+ * are computed in f32 and rounded once. */
 #define cx_exp(a) CX_U(CX_OP_EXP, a)
-#define cx_expm1(a) CX_U(CX_OP_EXPM1, a)
-#define cx_log(a) CX_U(CX_OP_LOG, a)
-#define cx_log1p(a) CX_U(CX_OP_LOG1P, a)
-#define cx_sqrt(a) CX_U(CX_OP_SQRT, a)
-#define cx_rsqrt(a) CX_U(CX_OP_RSQRT, a)
-#define cx_square(a) CX_U(CX_OP_SQUARE, a)
+#define cx_expm1(a) CX_U(CX_OP_EXPM1, a)   /* exp(a) - 1, exact near 0 */
+#define cx_log(a) CX_U(CX_OP_LOG, a)       /* of 0: -inf; below: NaN */
+#define cx_log1p(a) CX_U(CX_OP_LOG1P, a)   /* log(1 + a), exact near 0 */
+#define cx_sqrt(a) CX_U(CX_OP_SQRT, a)     /* its derivative at 0 is inf */
+#define cx_rsqrt(a) CX_U(CX_OP_RSQRT, a)   /* 1 / sqrt(a) */
 #define cx_reciprocal(a) CX_U(CX_OP_RECIPROCAL, a)
 #define cx_sin(a) CX_U(CX_OP_SIN, a)
 #define cx_cos(a) CX_U(CX_OP_COS, a)
 #define cx_tanh(a) CX_U(CX_OP_TANH, a)
 #define cx_erf(a) CX_U(CX_OP_ERF, a)
-#define cx_floor(a) CX_U(CX_OP_FLOOR, a)
-#define cx_round(a) CX_U(CX_OP_ROUND, a)
-#define cx_is_nan(a) CX_U(CX_OP_IS_NAN, a)
-#define cx_is_finite(a) CX_U(CX_OP_IS_FINITE, a)
-#define cx_not(a) CX_U(CX_OP_NOT, a)
 #define cx_erf_inv(a) CX_U(CX_OP_ERF_INV, a)
+#define cx_floor(a) CX_U(CX_OP_FLOOR, a)
 #define cx_ceil(a) CX_U(CX_OP_CEIL, a)
+#define cx_round(a) CX_U(CX_OP_ROUND, a)   /* halves to even */
+#define cx_is_nan(a) CX_U(CX_OP_IS_NAN, a) /* -> bool */
+#define cx_is_finite(a) CX_U(CX_OP_IS_FINITE, a)
+/* bool: logical; integers: every bit */
+#define cx_not(a) CX_U(CX_OP_NOT, a)
 
+/* Arithmetic. Integers: cx_div and cx_rem truncate, cx_floor_divide and cx_mod
+ * floor; a / 0 is -1, a rem 0 is a. */
 #define cx_add(...) CX_B(CX_OP_ADD, __VA_ARGS__)
 #define cx_mul(...) CX_B(CX_OP_MUL, __VA_ARGS__)
 #define cx_sub(a, b) CX_B(CX_OP_SUB, a, b)
-#define cx_div(a, b) CX_B(CX_OP_DIV, a, b) /* integers: truncates */
+#define cx_div(a, b) CX_B(CX_OP_DIV, a, b)
 #define cx_rem(a, b) CX_B(CX_OP_REM, a, b)
 #define cx_floor_divide(a, b) CX_B(CX_OP_FLOOR_DIVIDE, a, b)
 #define cx_mod(a, b) CX_B(CX_OP_MOD, a, b)
-#define cx_power(a, b) CX_B(CX_OP_POWER, a, b)
+#define cx_power(a, b) CX_B(CX_OP_POWER, a, b) /* 0 to the 0 is 1 */
+/* NaN if one is; a tie gives half of the gradient to each. */
 #define cx_maximum(a, b) CX_B(CX_OP_MAXIMUM, a, b)
 #define cx_minimum(a, b) CX_B(CX_OP_MINIMUM, a, b)
+/* log(e^a + e^b) without overflow */
 #define cx_logaddexp(a, b) CX_B(CX_OP_LOGADDEXP, a, b)
+
+/* Comparisons: bools; false if one is NaN, but for cx_ne. */
 #define cx_eq(a, b) CX_B(CX_OP_EQ, a, b)
 #define cx_ne(a, b) CX_B(CX_OP_NE, a, b)
 #define cx_lt(a, b) CX_B(CX_OP_LT, a, b)
 #define cx_le(a, b) CX_B(CX_OP_LE, a, b)
 #define cx_gt(a, b) CX_B(CX_OP_GT, a, b)
 #define cx_ge(a, b) CX_B(CX_OP_GE, a, b)
-#define cx_and(a, b) CX_B(CX_OP_AND, a, b) /* bool: logical; integers: bits */
+/* bool: logical; integers: bits. A shift by the width or more gives 0, or the
+ * sign if a signed number goes right. */
+#define cx_and(a, b) CX_B(CX_OP_AND, a, b)
 #define cx_or(a, b) CX_B(CX_OP_OR, a, b)
 #define cx_xor(a, b) CX_B(CX_OP_XOR, a, b)
 #define cx_shl(a, b) CX_B(CX_OP_SHL, a, b)
 #define cx_shr(a, b) CX_B(CX_OP_SHR, a, b) /* signed: fills with the sign */
 
+/* c ? a : b, c bool; all three broadcast. The side that is not taken gets the
+ * gradient 0, which an infinite derivative behind it turns into NaN: guard the
+ * operand there. */
 #define cx_where(c, a, b) cx_where_(CX_AS(c, a, b), CX_AT)
+/* min(max(a, lo), hi); passes a gradient strictly inside. */
 #define cx_clip(a, lo, hi) cx_clip_(CX_AS(a, lo, hi), CX_AT)
+/* Another dtype. Floats to integers truncate and saturate, NaN becomes 0;
+ * numbers to bool are "not 0". */
 #define cx_cast(a, t) cx_cast_((a), (t), CX_AT)
+/* The bits as another dtype: a narrower one adds a last axis, a wider one takes
+ * it away. */
+#define cx_bitcast(a, t) cx_bitcast_((a), (t), CX_AT)
 CX_API CX_USED cx cx_where_(int n, const cx *operands, const char *at);
 CX_API CX_USED cx cx_clip_(int n, const cx *operands, const char *at);
 CX_API CX_USED cx cx_cast_(cx tree, cx_dtype type, const char *at);
-#define cx_bitcast(a, t) cx_bitcast_((a), (t), CX_AT)
 CX_API CX_USED cx cx_bitcast_(cx a, cx_dtype type, const char *at);
 
 #ifdef __cplusplus

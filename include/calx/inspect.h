@@ -9,7 +9,9 @@ extern "C" {
 #endif
 
 /* -- 20. Inspection: strings are never NULL and live until the scope ends -- */
+/* The text of the program that f is on such arguments. */
 #define cx_jaxpr(f, ...) cx_jaxpr_((f), CX_AS(__VA_ARGS__), CX_AT)
+/* What f's gradient keeps between its passes: a type and a source a line. */
 #define cx_saved_residuals(f, ...) \
   cx_saved_residuals_((f), CX_AS(__VA_ARGS__), CX_AT)
 /* The buffer plan of the compiled program: its peak in bytes, then a line for
@@ -21,7 +23,12 @@ CX_API const char *cx_saved_residuals_(cx_fn f, int n, const cx *args,
                                        const char *at);
 CX_API const char *cx_cache_report(cx_fn f);  /* hits, misses and why */
 CX_API const char *cx_live_report(void);      /* arrays by source line */
-CX_API void cx_checks(bool nan_and_index);
+/* While on: an operation that makes a NaN of operands without one is CX_ENAN
+ * with its line, also inside calls, which are then run an equation at a time;
+ * and functions are traced twice, to find those that depend on more than their
+ * arguments' types and settings (CX_ETRACE). */
+CX_API void cx_checks(bool on);
+/* Of two array dtypes: an error (strict, at first), or JAX's table. */
 typedef enum cx_promote { CX_PROMOTE_STRICT, CX_PROMOTE_JAX } cx_promote;
 CX_API void cx_promotion(cx_promote rule);
 

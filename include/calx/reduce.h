@@ -11,6 +11,9 @@ extern "C" {
 /* -- 12. Reductions ---------------------------------------------------------
  * cx_sum(x) over all axes, cx_sum(x, -1), cx_sum(x, CX_AXES(0, 2)),
  * cx_sum(x, -1, .keepdims = true), cx_sum(x, CX_ALL_AXES, .where = m).
+ * Sums of f16 and bf16 run in f32 and round once; the order of a sum depends
+ * on the number of its elements alone.
+ *   CX_EINDEX: no such axis. CX_EDTYPE: the dtype is not taken.
  */
 typedef struct cx_reduce_opt {
   size_t size_;
@@ -33,17 +36,26 @@ CX_API CX_USED cx cx_reduce_(cx_red kind, cx a, cx_dims axes, cx_reduce_opt opt,
 #define CX_R_MANY(kind, a, axes, ...)           \
   cx_reduce_(kind, CX_A(a), CX_DIMS_ONE(axes),  \
              CX_OPT(cx_reduce_opt, __VA_ARGS__), CX_AT)
+/* Bools and integers narrower than 32 bits sum in i32 or u32. */
 #define cx_sum(...) CX_R(CX_RED_SUM, __VA_ARGS__)
+/* NaN if there is one; the gradient is split evenly over ties. CX_ESHAPE for an
+ * extent of 0. */
 #define cx_max(...) CX_R(CX_RED_MAX, __VA_ARGS__)
 #define cx_min(...) CX_R(CX_RED_MIN, __VA_ARGS__)
+/* Of integers: f32. The divisor of cx_var is n - .ddof. */
 #define cx_mean(...) CX_R(CX_RED_MEAN, __VA_ARGS__)
 #define cx_var(...) CX_R(CX_RED_VAR, __VA_ARGS__)
 #define cx_std(...) CX_R(CX_RED_STD, __VA_ARGS__)
+/* bool; of numbers: "not 0" */
 #define cx_any(...) CX_R(CX_RED_ANY, __VA_ARGS__)
 #define cx_all(...) CX_R(CX_RED_ALL, __VA_ARGS__)
+/* i32: the first of the greatest or least, the first NaN before them; over all
+ * axes the index into x in row-major order. */
 #define cx_argmax(...) CX_R(CX_RED_ARGMAX, __VA_ARGS__)
 #define cx_argmin(...) CX_R(CX_RED_ARGMIN, __VA_ARGS__)
+/* log(sum(e^x)) without overflow */
 #define cx_logsumexp(...) CX_R(CX_RED_LOGSUMEXP, __VA_ARGS__)
+/* sqrt(sum(x x)); its gradient at 0 is NaN */
 #define cx_norm(...) CX_R(CX_RED_NORM, __VA_ARGS__)
 
 #ifdef __cplusplus

@@ -10,16 +10,22 @@ extern "C" {
 
 /* -- 13. Shape --------------------------------------------------------------
  * cx_reshape(x, b, -1, h), cx_reshape(x, cx_shape(y)),
- * cx_transpose(x, 0, 2, 1).
+ * cx_transpose(x, 0, 2, 1). Negative axes count from the end.
+ *   CX_ESHAPE: sizes do not fit. CX_EINDEX: no such axis, or one twice.
  */
+/* Row-major order; one size may be -1: what is left. */
 #define cx_reshape(a, ...) cx_reshape_((a), CX_DIMS(__VA_ARGS__), CX_AT)
+/* Axis i of the result is axis axes[i] of a. */
 #define cx_transpose(a, ...) cx_transpose_((a), CX_DIMS(__VA_ARGS__), CX_AT)
 #define cx_t(a) cx_transpose_((a), CX_ALL_AXES, CX_AT) /* all axes reversed */
 #define cx_swap_axes(a, i, j) cx_swap_axes_((a), (i), (j), CX_AT)
+/* NumPy's rule: sizes of 1, and axes in front, are repeated. */
 #define cx_broadcast_to(a, ...) \
   cx_broadcast_to_(CX_A(a), CX_DIMS(__VA_ARGS__), CX_AT)
+/* Axes of size 1 there in the result; taken away there. */
 #define cx_expand(a, ...) cx_expand_((a), CX_DIMS(__VA_ARGS__), CX_AT)
 #define cx_squeeze(a, ...) cx_squeeze_((a), CX_DIMS(__VA_ARGS__), CX_AT)
+/* Reversed along the axes; repeated as a whole, one count for each axis. */
 #define cx_flip(a, ...) cx_flip_((a), CX_DIMS(__VA_ARGS__), CX_AT)
 #define cx_tile(a, ...) cx_tile_((a), CX_DIMS(__VA_ARGS__), CX_AT)
 /* cx_concat(axis, a, b, ...), cx_stack(axis, a, b, ...); with one tuple: its
@@ -34,8 +40,11 @@ extern "C" {
 #define CX_BRACES(p) { CX_ID p }
 #define CX_ID(...) __VA_ARGS__
 #define cx_unstack(a, axis) cx_unstack_((a), (axis), CX_AT) /* -> tuple */
+/* Element i goes to i + by, round the end. */
 #define cx_roll(a, by, axis) cx_roll_((a), (by), (axis), CX_AT)
+/* Each element n times in a row. */
 #define cx_repeat(a, n, axis) cx_repeat_((a), (n), (axis), CX_AT)
+/* 0 above, or below, the diagonal of the last two axes, k to the right. */
 #define cx_tril(a, k) cx_tri_(true, (a), (k), CX_AT)
 #define cx_triu(a, k) cx_tri_(false, (a), (k), CX_AT)
 CX_API CX_USED cx cx_reshape_(cx a, cx_dims shape, const char *at);

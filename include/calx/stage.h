@@ -32,6 +32,8 @@ CX_API cx_program *cx_program_parse(const char *text);
 CX_API cx_fn cx_program_fn(const cx_program *program);
 CX_API cx_fn cx_parse(const char *text); /* both at once */
 
+/* Compiled for arguments like the specs; NULL after an error. Leaves of
+ * argument trees are inputs in order, those of the result outputs. */
 CX_API cx_exe *cx_compile_(cx_fn f, int n, const cx *specs, const char *at);
 CX_API void cx_exe_free(cx_exe *exe);
 CX_API int cx_exe_inputs(const cx_exe *exe);
@@ -39,6 +41,8 @@ CX_API int cx_exe_outputs(const cx_exe *exe);
 CX_API cx_buf cx_exe_input(const cx_exe *exe, int i);   /* data NULL */
 CX_API cx_buf cx_exe_output(const cx_exe *exe, int i);
 CX_API size_t cx_exe_workspace(const cx_exe *exe);      /* bytes, 64-aligned */
+/* in and out: a pointer to the dense data of each; workspace 64-byte aligned.
+ * Calls may run at once, each with its own workspace. */
 CX_API cx_code cx_exe_run(const cx_exe *exe, const void *const *in,
                           void *const *out, void *workspace);
 CX_API const char *cx_exe_plan(const cx_exe *exe);      /* buffers and sites */

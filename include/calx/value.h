@@ -28,7 +28,7 @@ typedef enum cx_dtype {
   CX_BOOL = 1,
   CX_I8, CX_U8, CX_I16, CX_U16, CX_I32, CX_U32, CX_I64, CX_U64,
   CX_F16, CX_BF16, CX_F32, CX_F64,
-  CX_KEY                   /* a random key: 8 bytes, no trailing 2 in its shape */
+  CX_KEY                   /* a random key: 8 bytes, one element */
 } cx_dtype;
 
 enum { CX_MAX_DIMS = 8, CX_MAX_ARGS = 32 };

@@ -139,6 +139,6 @@ void cx_promotion(cx_promote rule) {
   cxi_promotion_use(rule);
 }
 
-void cx_checks(bool nan_and_index) {
-  if (cxi_context_need()) cxi_context_current->checks = nan_and_index;
+void cx_checks(bool on) {
+  if (cxi_context_need()) cxi_context_current->checks = on;
 }

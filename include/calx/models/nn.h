@@ -11,13 +11,13 @@
 extern "C" {
 #endif
 
-/* -- layers: x (..., in); params with the names shown ---------------------------- */
+/* -- layers: x (..., in); params with the names shown ---------------------- */
 
 /* x weight^T + bias: weight (out, in), bias (out) if it is there.
  * Returns (..., out). CX_ESHAPE if in differs. */
 CX_API CX_USED cx nn_linear(cx params, cx x);
-/* Rows of weight (n, width) by integer ids (...): (..., width). Ids that are out
- * of range give NaN. */
+/* Rows of weight (n, width) by integer ids (...): (..., width). Ids that are
+ * out of range give NaN. */
 CX_API CX_USED cx nn_embedding(cx params, cx ids);
 /* Layer normalisation over the last axis with weight and bias (n). */
 CX_API CX_USED cx nn_layer_norm(cx params, cx x, double eps);
@@ -25,7 +25,7 @@ CX_API CX_USED cx nn_layer_norm(cx params, cx x, double eps);
  * configuration files use. CX_EUSER names one that is not known. */
 CX_API CX_USED cx nn_activation(const char *name, cx x);
 
-/* -- fresh parameters, f32 ----------------------------------------------------------- */
+/* -- fresh parameters, f32 ------------------------------------------------- */
 
 /* N(0, std^2) weight (out, in) and zero bias. */
 CX_API CX_USED cx nn_linear_init(cx key, int64_t in, int64_t out, double std);

@@ -39,7 +39,7 @@ CX_API void adam_update(cx params, cx grads, cx state, cx lr,
  * out_norm is not NULL. Zero gradients stay zero, also under grad. */
 CX_API CX_USED cx clip_by_global_norm(cx grads, double limit, cx *out_norm);
 
-/* -- schedules: C numbers for step 0, 1, ... ------------------------------------ */
+/* -- schedules: C numbers for step 0, 1, ... ------------------------------- */
 /* 0 to peak over `warmup` steps, then linearly to 0 at `total`. */
 CX_API double schedule_linear(double peak, int64_t warmup, int64_t total,
                               int64_t step);

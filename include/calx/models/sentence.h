@@ -13,7 +13,7 @@
 extern "C" {
 #endif
 
-/* -- the function ---------------------------------------------------------------- */
+/* -- the function ---------------------------------------------------------- */
 
 typedef enum sentence_pooling {
   SENTENCE_MEAN, /* of the tokens, the added ones too */
@@ -27,7 +27,7 @@ CX_STRUCT(sentence_config, (bert_config, encoder), (int, pooling),
  * and do not count. */
 CX_DECLARE_ENV(sentence_vectors, sentence_config, c, params, ids, lengths);
 
-/* -- a model with its tokenizer ---------------------------------------------------- */
+/* -- a model with its tokenizer -------------------------------------------- */
 
 typedef struct sentence_model sentence_model;
 

@@ -49,7 +49,7 @@ CX_DECLARE_ENV(txl_logits, txl_config, c, params, mems, ids, key);
  * mems); targets of -100 do not count. */
 CX_DECLARE_ENV(txl_loss, txl_config, c, params, mems, ids, targets, key);
 
-/* -- training ------------------------------------------------------------------------ */
+/* -- training -------------------------------------------------------------- */
 
 /* State: {params, adam, mems}. */
 CX_STRUCT(txl_training, (txl_config, model), (double, clip));
@@ -59,7 +59,7 @@ CX_API CX_USED cx txl_train_init(const txl_config *config, cx params,
  * Adam on gradients clipped to the global norm `clip` (0: as they are). */
 CX_DECLARE_ENV(txl_train_step, txl_training, t, state, ids, targets, key, lr);
 
-/* -- generation ------------------------------------------------------------------------ */
+/* -- generation ------------------------------------------------------------ */
 
 CX_STRUCT(txl_sampling, (txl_config, model), (int, length),
           (double, temperature)); /* 0: the likeliest token */

@@ -6,9 +6,6 @@ install(TARGETS calx EXPORT calx-targets)
 set(CALX_HAS_MODELS FALSE)
 if(TARGET calx_models)
   install(TARGETS calx_models EXPORT calx-targets)
-  install(DIRECTORY models/
-    DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/calx-models
-    FILES_MATCHING PATTERN "*.h")
   set(CALX_HAS_MODELS TRUE)
 endif()
 if(TARGET calx_command)

@@ -61,8 +61,7 @@ if(models)
   add_library(calx::models ALIAS calx_models)
   set_target_properties(calx_models PROPERTIES EXPORT_NAME models)
   target_include_directories(calx_models PUBLIC
-    $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/models>
-    $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}/calx-models>)
+    $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/models>)
   target_link_libraries(calx_models PUBLIC calx
     PRIVATE PkgConfig::JANSSON PkgConfig::UTF8PROC m)
 endif()

@@ -26,7 +26,8 @@ typedef struct cx_open_opt {
   void *user;
 } cx_open_opt;
 
-/* cx_open("cpu", .threads = 2); "cuda", "cuda:1"; NULL if it cannot. */
+/* cx_open("cpu", .threads = 2), or "reference", the plain executor; NULL if it
+ * cannot. "cuda" is CX_EDEVICE: there is no such back end yet. */
 #define cx_open(...) CX_OPEN_(__VA_ARGS__, )
 #define CX_OPEN_(device, ...) \
   cx_open_((device), CX_OPT(cx_open_opt, __VA_ARGS__))
@@ -46,9 +47,10 @@ typedef struct cx_scope {
 CX_API cx_scope cx_scope_push_(void);
 CX_API void cx_scope_pop_(cx_scope *scope);
 
-CX_API cx cx_keep(cx a);                 /* outlives the scope: owe one drop */
+CX_API CX_USED cx cx_keep(cx a);         /* use the result: it outlives the
+                                            scope and is owed one drop */
 CX_API void cx_drop(cx a);               /* poison and donated: nothing */
-CX_API cx cx_escape(cx a);               /* hands a to the outer scope */
+CX_API CX_USED cx cx_escape(cx a);       /* use it: a in the outer scope */
 CX_API void cx_swap(cx *slot, cx a);     /* keep a, drop *slot, *slot = a;
                                             poison: *slot stays as it is */
 

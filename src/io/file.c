@@ -179,6 +179,15 @@ const char *cx_inspect_(const char *path, const char *at) {
 
 /* -- writing ------------------------------------------------------------------------------ */
 
+/* The elements of leaf. Unlike cx_data, whose address must stay, this leaves
+ * the array free to be donated afterwards. */
+static const void *elements_of(cx leaf) {
+  const cxi_item item = cxi_item_of(leaf);
+  if (item.kind == CXI_ITEM_ARRAY && cxi_array_alive(item.as.array))
+    return item.as.array->data;
+  return cx_data_(leaf, NULL);
+}
+
 static bool collect(cx tree, cxi_safetensors *list) {
   int n = cx_leaf_count(tree);
   list->entries = cxi_alloc_zeroed((size_t)n + 1, sizeof *list->entries);
@@ -190,7 +199,7 @@ static bool collect(cx tree, cxi_safetensors *list) {
     cxi_tensor_entry *e = &list->entries[i];
     cx leaf = cx_leaf(tree, i);
     const char *path = cx_leaf_path(tree, i);
-    e->data = cx_data_(leaf, NULL);
+    e->data = elements_of(leaf);
     e->type = (cx_aval){ cx_type(leaf), cx_shape(leaf) };
     bool empty = cx_size(leaf) == 0;
     e->name = cxi_copy_string(*path ? path : "array");

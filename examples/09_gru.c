@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include "calx.h"
 
-enum { BATCH = 16, TIME = 32, WIDTH = 24, EMBED = 8, STEPS = 400 };
+enum { BATCH = 16, TIME = 32, WIDTH = 24, EMBED = 8, STEPS = 160 };
 
 /* Typed trees: p.cell.wx is a name that the compiler checks. */
 CX_STRUCT(gru, (cx, wx), (cx, wh), (cx, b), (cx, bn));
@@ -87,7 +87,7 @@ int main(void) {
     cx_swap(&params, next);
     cx_swap(&h, next_h);
     right = cx_item(accuracy);
-    if (i % 100 == 0 || i == STEPS - 1)
+    if (i % 50 == 0 || i == STEPS - 1)
       printf("step %3d  loss %.4f  right %.3f\n", i, cx_item(value), right);
   }
   cx_drop(params);

@@ -43,8 +43,8 @@ static settings read_settings(int argc, char **argv, bool *out_go,
                  .heads = 4,
                  .inner = 512,
                  .memory = 64,
-                 .segment = 64,
-                 .batch = 8 };
+                 .segment = 32,
+                 .batch = 16 };
   const option options[] = {
     { "text", OPTION_TEXT, &s.text, 0, 0, "FILE  the text" },
     { "output", OPTION_TEXT, &s.output, 0, 0, "FILE  the trained model" },

@@ -281,18 +281,18 @@ static bool train(run *r) {
 static size_t bytes_of(cx tree) {
   return 4 * (size_t)nn_count(tree); /* f32, and i32 for the step count */
 }
-/* Compiles the step, and notes what it will hold: its arguments and, between
- * them and the results, the plan's peak. Results take the arguments' place. */
+/* Compiles the step, and notes what it will hold beside its arguments: the
+ * plan's peak, and the results that cannot take an argument's place. */
 static bool plan_step(run *r) {
   CX_SCOPE;
   cx ids = cx_spec(CX_I32, r->s.batch, r->s.segment);
   cx key = r->s.dropout == 0 ? cx_none() : cx_spec(CX_KEY, CX_SCALAR);
   const char *plan =
       cx_plan(r->step, cx_spec_like(r->model.state), ids, ids, key, 0.0);
-  unsigned long long peak = 0;
+  unsigned long long peak = 0, results = 0;
   if (!cx_ok()) return false;
-  sscanf(plan, "peak %llu", &peak);
-  r->planned = (size_t)peak;
+  sscanf(plan, "peak %llu bytes, results %llu bytes", &peak, &results);
+  r->planned = (size_t)(peak + results);
   printf("%lld parameters; a step holds %.1f MiB of arguments and, by the "
          "plan,\nat most %.1f MiB beside them\n",
          (long long)nn_count(cx_get(r->model.state, "params")),

@@ -14,8 +14,10 @@ extern "C" {
 /* What f's gradient keeps between its passes: a type and a source a line. */
 #define cx_saved_residuals(f, ...) \
   cx_saved_residuals_((f), CX_AS(__VA_ARGS__), CX_AT)
-/* The buffer plan of the compiled program: its peak in bytes, then a line for
- * each of the largest buffers with its type, lifetime and source line. */
+/* The buffer plan of the compiled program: the peak in bytes of what lies
+ * between arguments and results, the bytes of the results that take no donated
+ * argument's place, then a line for each of the largest buffers with its type,
+ * lifetime and source line. */
 #define cx_plan(f, ...) cx_plan_((f), CX_AS(__VA_ARGS__), CX_AT)
 CX_API const char *cx_plan_(cx_fn f, int n, const cx *args, const char *at);
 CX_API const char *cx_jaxpr_(cx_fn f, int n, const cx *args, const char *at);

@@ -276,13 +276,25 @@ static char *report_buffer(const planning *p, const cxi_interval *b,
                          cxi_name_text(scope));
 }
 
+/* Bytes of the outputs that take no donated input's place. */
+static size_t result_bytes(const planning *p) {
+  const cxi_graph *g = &p->s->graph;
+  size_t bytes = 0;
+  for (uint32_t j = 0; j < g->n_out; j++)
+    if (p->alias[j] < 0)
+      bytes += (size_t)cxi_aval_bytes(
+          cxi_type_aval(g->values[g->outputs[j]].type));
+  return bytes;
+}
+
 /* The peak, then the largest buffers. */
 static const char *report(const planning *p, size_t peak, cxi_arena *arena) {
   const cxi_mark mark = cxi_scratch_mark();
   const cxi_interval **order =
       cxi_scratch((p->n_buffers + (size_t)1) * sizeof *order);
-  char *text = cxi_arena_print(arena, "peak %zu bytes, %u buffers, %u steps\n",
-                               peak, p->n_buffers, p->s->n_units);
+  char *text = cxi_arena_print(
+      arena, "peak %zu bytes, results %zu bytes, %u buffers, %u steps\n", peak,
+      result_bytes(p), p->n_buffers, p->s->n_units);
   if (!order) text = NULL;
   for (uint32_t i = 0; text && i < p->n_buffers; i++) order[i] = &p->buffers[i];
   if (text) qsort(order, p->n_buffers, sizeof *order, compare_bytes);

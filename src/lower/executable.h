@@ -29,7 +29,8 @@ size_t cxi_executable_workspace(const cxi_executable *exe);
  * pointer for both. -1: the output has its own. */
 int cxi_executable_alias(const cxi_executable *exe, uint32_t j);
 /* The plan as text: the peak in bytes of what is between inputs and outputs,
- * the bytes of the outputs that alias no input, then the largest buffers with type, lifetime, source line and scope. */
+ * the bytes of the outputs that alias no input, then the largest buffers with
+ * type, lifetime, source line and scope. */
 const char *cxi_executable_plan(const cxi_executable *exe);
 size_t cxi_executable_peak(const cxi_executable *exe);
 size_t cxi_executable_bytes(const cxi_executable *exe); /* of its own memory */

@@ -282,8 +282,8 @@ static size_t result_bytes(const planning *p) {
   size_t bytes = 0;
   for (uint32_t j = 0; j < g->n_out; j++)
     if (p->alias[j] < 0)
-      bytes += (size_t)cxi_aval_bytes(
-          cxi_type_aval(g->values[g->outputs[j]].type));
+      bytes +=
+          (size_t)cxi_aval_bytes(cxi_type_aval(g->values[g->outputs[j]].type));
   return bytes;
 }
 

@@ -55,21 +55,33 @@ foreach(file IN LISTS scripts)
 endforeach()
 set_tests_properties(conform PROPERTIES TIMEOUT 1500)
 
-# Fuzzers: build/bin/fuzz/text_fuzz -max_total_time=60. The library is built to
-# report its coverage to them.
+# Fuzzers: build/bin/fuzz/text_fuzz -max_total_time=60, or tests/fuzz/run.sh.
+# What they call is built to report its coverage to them.
 if(CALX_FUZZ AND CMAKE_C_COMPILER_ID MATCHES Clang)
-  target_compile_options(calx PRIVATE
-    -fsanitize=fuzzer-no-link,address,undefined)
+  set(fuzz_options address,undefined)
+  foreach(target IN LISTS public_libraries)
+    target_compile_options(${target} PRIVATE
+      -fsanitize=fuzzer-no-link,${fuzz_options})
+  endforeach()
+  set(fuzzed_tools ${tool_sources})
+  list(FILTER fuzzed_tools INCLUDE REGEX "/(record|jaxpr_[a-z]*)\\.c$")
+  add_library(fuzzed_tools STATIC EXCLUDE_FROM_ALL ${fuzzed_tools})
+  target_link_libraries(fuzzed_tools PUBLIC ${public_libraries}
+    PkgConfig::JANSSON PkgConfig::ZLIB m)
+  target_compile_options(fuzzed_tools PRIVATE
+    -fsanitize=fuzzer-no-link,${fuzz_options})
   file(GLOB fuzzers CONFIGURE_DEPENDS
     ${PROJECT_SOURCE_DIR}/tests/fuzz/*_fuzz.c)
+  add_custom_target(fuzzers)
   foreach(file IN LISTS fuzzers)
     get_filename_component(name ${file} NAME_WE)
-    add_executable(${name} ${file})
-    target_include_directories(${name} PRIVATE ${PROJECT_SOURCE_DIR}/src)
-    target_compile_options(${name} PRIVATE
-      -fsanitize=fuzzer,address,undefined)
-    target_link_options(${name} PRIVATE -fsanitize=fuzzer,address,undefined)
-    target_link_libraries(${name} PRIVATE calx)
+    add_executable(${name} EXCLUDE_FROM_ALL ${file})
+    add_dependencies(fuzzers ${name})
+    target_include_directories(${name} PRIVATE ${PROJECT_SOURCE_DIR}/src
+      ${PROJECT_SOURCE_DIR}/tools)
+    target_compile_options(${name} PRIVATE -fsanitize=fuzzer,${fuzz_options})
+    target_link_options(${name} PRIVATE -fsanitize=fuzzer,${fuzz_options})
+    target_link_libraries(${name} PRIVATE fuzzed_tools)
     set_target_properties(${name} PROPERTIES
       RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/bin/fuzz)
   endforeach()

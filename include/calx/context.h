@@ -32,6 +32,8 @@ typedef struct cx_open_opt {
 #define CX_OPEN_(device, ...) \
   cx_open_((device), CX_OPT(cx_open_opt, __VA_ARGS__))
 CX_API cx_ctx *cx_open_(const char *device, cx_open_opt opt);
+/* All its handles end. CX_ELIFETIME, and it stays open, while another thread
+ * that has not ended is in it. */
 CX_API void cx_close(cx_ctx *ctx);
 CX_API cx_ctx *cx_use(cx_ctx *ctx);      /* returns the one used before */
 
@@ -39,7 +41,7 @@ CX_API cx_ctx *cx_use(cx_ctx *ctx);      /* returns the one used before */
  * it is left: break, continue, return and goto do what they always do. Inside
  * a traced function the trace owns the handles and no scope is needed. */
 #define CX_SCOPE                                             \
-  cx_scope CX_CAT(cx_scope_, __LINE__)                       \
+  cx_scope CX_CAT(cx_scope_, __COUNTER__)                    \
       __attribute__((cleanup(cx_scope_pop_), unused)) = cx_scope_push_()
 typedef struct cx_scope {
   uint32_t id;

@@ -33,8 +33,8 @@ typedef struct cx_def {
 #define CX_PARAM(x) struct cx x
 #define CX_DEF_ONE(storage, f)                                            \
   storage struct cx f(void);                                              \
-  static struct cx f##_call(const struct cx *a, const void *e) {          \
-    (void)a, (void)e;                                                     \
+  static struct cx f##_call(const struct cx *a_, const void *e_) {        \
+    (void)a_, (void)e_;                                                   \
     return f();                                                           \
   }                                                                       \
   storage const cx_def f##_def __attribute__((unused)) = {                \
@@ -43,8 +43,8 @@ typedef struct cx_def {
   storage struct cx f(void)
 #define CX_DEF_MANY(storage, f, ...)                                      \
   storage struct cx f(CX_MAP(CX_PARAM, __VA_ARGS__));                     \
-  static struct cx f##_call(const struct cx *a, const void *e) {          \
-    (void)e;                                                              \
+  static struct cx f##_call(const struct cx *a_, const void *e_) {        \
+    (void)e_;                                                             \
     return f(CX_SPREAD(__VA_ARGS__));                                     \
   }                                                                       \
   storage const cx_def f##_def __attribute__((unused)) = {                \
@@ -64,8 +64,8 @@ typedef struct cx_def {
 #define CX_DEF_ENV_(storage, f, T, env, ...)                              \
   typedef T f##_env;                                                      \
   storage struct cx f(const T *env, CX_MAP(CX_PARAM, __VA_ARGS__));       \
-  static struct cx f##_call(const struct cx *a, const void *e) {          \
-    return f((const T *)e, CX_SPREAD(__VA_ARGS__));                       \
+  static struct cx f##_call(const struct cx *a_, const void *e_) {        \
+    return f((const T *)e_, CX_SPREAD(__VA_ARGS__));                       \
   }                                                                       \
   storage const cx_def f##_def __attribute__((unused)) = {                \
     #f, #__VA_ARGS__, CX_AT, CX_NARG(__VA_ARGS__), &cx_rec_##T, f##_call  \

@@ -52,6 +52,7 @@ static char *rename_path(const char *path, const cx_rename *rules,
 }
 static cx rename_tree(cx tree, const cx_rename *rules) {
   if (cxi_is_poison(tree)) return tree;
+  if (!rules) return cx_fail_(NULL, CX_EUSER, "tree_rename: no rules");
   int n = cx_leaf_count(tree);
   cxi_path_leaf *list = cxi_alloc_zeroed((size_t)n + 1, sizeof *list);
   cx result = cx_none();

@@ -15,7 +15,7 @@ cxi_emitter *cxi_emitter_use(cxi_emitter *emitter) {
 }
 
 cxi_emitter *cxi_emitter_now(void) {
-  return current;
+  return current ? current : &cxi_emitter_nowhere;
 }
 
 uint32_t cxi_serial_next(void) {
@@ -44,10 +44,10 @@ cxi_name cxi_scope_now(void) {
   return current_scope;
 }
 
-/* -- handles ------------------------------------------------------------------ */
-
-/* What an operation returns where nothing can keep the error. */
+/* A failure without a report of its own. */
 static const cx unreported = { 0, 1 };
+
+/* -- handles ------------------------------------------------------------------ */
 
 cx cx_none(void) {
   return (cx){ UINT32_MAX, 0 };
@@ -63,8 +63,8 @@ bool cxi_given(cx a) {
 
 cxi_type cxi_type_at(cx a) {
   cxi_info info;
-  if (!current || !current->info(current, a, &info)) return 0;
-  return info.type;
+  cxi_emitter *e = cxi_emitter_now();
+  return e->info(e, a, &info) ? info.type : 0;
 }
 
 cx_dims cxi_shape_at(cx a) {
@@ -80,13 +80,13 @@ int cxi_rank_at(cx a) {
 }
 
 cx cxi_fail(cx_code code, const char *format, ...) {
-  if (!current) return unreported;
+  cxi_emitter *e = cxi_emitter_now();
   cxi_error error;
   va_list arguments;
   va_start(arguments, format);
   vsnprintf(error.text, sizeof error.text, format, arguments);
   va_end(arguments);
-  return current->fail(current, code, error.text);
+  return e->fail(e, code, error.text);
 }
 
 /* -- literals ------------------------------------------------------------------ */
@@ -110,21 +110,20 @@ cx cxi_integer(cx_dtype dtype, int64_t x) {
 }
 
 cx cxi_literal_bits(cx_dtype dtype, uint64_t bits) {
-  return current ? current->literal(current, dtype, false, bits) : unreported;
+  cxi_emitter *e = cxi_emitter_now();
+  return e->literal(e, dtype, false, bits);
 }
 
 /* -- equations ------------------------------------------------------------------ */
 
 bool cxi_emit(cxi_prim prim, const void *params, uint32_t n_in, const cx *in,
               uint32_t n_out, cx *out) {
-  if (current)
-    return current->emit(current, prim, params, n_in, in, n_out, out);
-  for (uint32_t i = 0; i < n_out; i++) out[i] = unreported;
-  return false;
+  cxi_emitter *e = cxi_emitter_now();
+  return e->emit(e, prim, params, n_in, in, n_out, out);
 }
 
 cx cxi_emit1(cxi_prim prim, const void *params, uint32_t n_in, const cx *in) {
-  cx out = unreported;
+  cx out;
   cxi_emit(prim, params, n_in, in, 1, &out);
   return out;
 }

@@ -30,7 +30,10 @@ struct cxi_emitter {
   cxi_emitter *outer;
 };
 cxi_emitter *cxi_emitter_use(cxi_emitter *emitter); /* returns the one before */
-cxi_emitter *cxi_emitter_now(void);
+cxi_emitter *cxi_emitter_now(void);                 /* never NULL */
+/* Where operations go if no emitter is in use: reports that there is no
+ * context (trace/context.c). */
+extern cxi_emitter cxi_emitter_nowhere;
 uint32_t cxi_serial_next(void); /* never 0; unique in the process */
 
 /* The source line and scope of what is emitted. A walk sets those of the

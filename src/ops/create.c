@@ -44,7 +44,7 @@ static bool number(const char *op, cx a, double *out, cx *out_poison) {
   cxi_info info;
   cxi_emitter *e = cxi_emitter_now();
   if (cxi_is_poison(a)) return *out_poison = a, false;
-  if (!e || !cxi_given(a) || !e->info(e, a, &info) || !info.literal) {
+  if (!cxi_given(a) || !e->info(e, a, &info) || !info.literal) {
     *out_poison =
         cxi_fail(CX_ETRACE, "%s: bounds and step must be C numbers", op);
     return false;

@@ -266,6 +266,7 @@ cx cxi_einsum(const char *spec, int n, const cx *operands) {
   if (n < 1 || n > CX_MAX_ARGS)
     return cxi_fail(CX_EUSER, "einsum: 1 to %d operands, got %d", CX_MAX_ARGS,
                     n);
+  if (!cxi_list_given("einsum", n, operands, &poison)) return poison;
   memcpy(copies, operands, (size_t)n * sizeof *copies);
   if (!cxi_promote("einsum", n, copies, &poison)) return poison;
   for (int i = 0; i < n; i++) e.terms[i].x = copies[i];

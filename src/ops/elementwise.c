@@ -68,7 +68,7 @@ static const op_entry ops[] = {
 enum { N_OPS = sizeof ops / sizeof *ops };
 
 static bool known(cx_op op) {
-  return op > 0 && (int)op < N_OPS && ops[op].name != NULL;
+  return (unsigned)op < N_OPS && ops[op].name != NULL;
 }
 const char *cxi_op_name(cx_op op) {
   return known(op) ? ops[op].name : "?";
@@ -189,7 +189,7 @@ static cx integer_power(cx a, cx b) {
 static bool static_integer(cx a, int64_t *out) {
   cxi_info info;
   cxi_emitter *e = cxi_emitter_now();
-  if (!cxi_given(a) || !e || !e->info(e, a, &info) || !info.weak) return false;
+  if (!cxi_given(a) || !e->info(e, a, &info) || !info.weak) return false;
   if (cxi_type_dtype(info.type) != CX_I64) return false;
   memcpy(out, &info.bits, sizeof *out);
   return true;

@@ -183,12 +183,12 @@ cx cx_dynamic_slice_(cx a, cx start, int64_t size, int axis, const char *at) {
 }
 cx cx_gather_general(cx a, cx starts, cx_gather_dims dims, cx_at_opt opt) {
   cxi_gather_params p = {
-    .offset = dims.offset,
-    .collapsed = dims.collapsed,
-    .start_map = dims.start_map,
-    .operand_batch = dims.operand_batch,
-    .index_batch = dims.index_batch,
-    .sizes = dims.sizes,
+    .offset = cxi_dims_given(dims.offset),
+    .collapsed = cxi_dims_given(dims.collapsed),
+    .start_map = cxi_dims_given(dims.start_map),
+    .operand_batch = cxi_dims_given(dims.operand_batch),
+    .index_batch = cxi_dims_given(dims.index_batch),
+    .sizes = cxi_dims_given(dims.sizes),
     .mode = opt.mode == CX_DEFAULT ? CX_IN_BOUNDS
             : opt.mode == CX_DROP  ? CX_FILL
                                    : opt.mode,

@@ -27,6 +27,14 @@ cxi_shown cxi_shown_dims(cx_dims dims);
  * or not given; a weak number becomes an array of its default dtype. */
 bool cxi_operand(const char *op, cx *a, cx *out_poison);
 
+/* The list; n = -1, which every reader refuses, for lengths that none has. */
+static inline cx_dims cxi_dims_given(cx_dims dims) {
+  if (dims.n > CX_MAX_DIMS || dims.n < CX_ALL_AXES.n) dims.n = -1;
+  return dims;
+}
+/* Whether there may be n items at `list`; false, with *out_poison, if not. */
+bool cxi_list_given(const char *op, int n, const void *list, cx *out_poison);
+
 /* -- promotion (promote.c) --------------------------------------------------------- */
 cx_promote cxi_promotion_use(cx_promote rule); /* returns the one before */
 cx_promote cxi_promotion_now(void);

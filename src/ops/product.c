@@ -75,8 +75,11 @@ static cx product(cx a, cx b, cx_dtype type, cx *out_poison) {
 }
 cx cx_matmul_(const cx *two, cx_dot_opt opt, const char *at) {
   cxi_name before = cxi_enter(at);
-  cx ab[2] = { two[0], two[1] }, poison;
+  cx ab[2], poison;
   bool row, column;
+  if (!cxi_list_given("matmul", 2, two, &poison))
+    return cxi_leave(before, poison);
+  ab[0] = two[0], ab[1] = two[1];
   if (!cxi_promote("matmul", 2, ab, &poison) ||
       !as_matrices(&ab[0], &ab[1], &row, &column, &poison))
     return cxi_leave(before, poison);
@@ -91,10 +94,10 @@ cx cx_dot_general(cx a, cx b, cx_dot_dims dims, cx_dot_opt opt) {
   cx ab[2] = { a, b }, poison;
   if (!cxi_promote("dot_general", 2, ab, &poison)) return poison;
   cxi_dot_general_params p = {
-    .lhs_contract = dims.contract_a,
-    .rhs_contract = dims.contract_b,
-    .lhs_batch = dims.batch_a,
-    .rhs_batch = dims.batch_b,
+    .lhs_contract = cxi_dims_given(dims.contract_a),
+    .rhs_contract = cxi_dims_given(dims.contract_b),
+    .lhs_batch = cxi_dims_given(dims.batch_a),
+    .rhs_batch = cxi_dims_given(dims.batch_b),
     .type = result_type(ab[0], opt),
   };
   return cxi_dot_general(ab[0], ab[1], (cx){ 0, 0 }, &p);

@@ -46,7 +46,7 @@ cxi_shown cxi_shown_dims(cx_dims dims) {
 
 static bool info_of(cx a, cxi_info *out) {
   cxi_emitter *e = cxi_emitter_now();
-  return e && e->info(e, a, out);
+  return e->info(e, a, out);
 }
 static bool is_weak(cx a) {
   cxi_info info;
@@ -128,6 +128,14 @@ bool cxi_operand(const char *op, cx *a, cx *out_poison) {
   if (info.weak) *a = cxi_strong(op, *a, default_dtype(info));
   if (!cxi_is_poison(*a)) return true;
   *out_poison = *a;
+  return false;
+}
+
+bool cxi_list_given(const char *op, int n, const void *list, cx *out_poison) {
+  if (n == 0 || (n > 0 && list)) return true;
+  *out_poison =
+      n < 0 ? cxi_fail(CX_EUSER, "%s: a list of %d items", op, n)
+            : cxi_fail(CX_EUSER, "%s: the list of %d items is NULL", op, n);
   return false;
 }
 

@@ -74,7 +74,7 @@ cx cx_split_n(cx key, int64_t n) {
 void cx_split_(cx key, cx **out_keys, const char *at) {
   cxi_name before = cxi_enter(at);
   int64_t n = 0;
-  while (out_keys[n]) n++;
+  while (out_keys && out_keys[n]) n++;
   cx keys = cx_split_n(key, n);
   bool given = cxi_given(keys);
   for (int64_t i = 0; i < n; i++)

@@ -7,6 +7,7 @@
 
 /* One size may be -1: what is left. */
 static bool complete(cx a, cx_dims *shape, cx *out_poison) {
+  *shape = cxi_dims_given(*shape);
   cx_dims own = cxi_shape_at(a);
   int64_t known = 1, have = cxi_dims_count(&own);
   int open = -1;
@@ -70,7 +71,7 @@ cx cx_broadcast_to_(cx a, cx_dims shape, const char *at) {
   if (!cxi_operand("broadcast_to", &a, &poison))
     return cxi_leave(before, poison);
   cx_dims own = cxi_shape_at(a);
-  bool fits = shape.n >= own.n && cxi_dims_valid(&shape);
+  bool fits = cxi_dims_valid(&shape) && shape.n >= own.n;
   for (int k = 1; fits && k <= own.n; k++)
     fits = own.d[own.n - k] == 1 || own.d[own.n - k] == shape.d[shape.n - k];
   if (!fits)
@@ -84,6 +85,7 @@ cx cx_expand_(cx a, cx_dims axes, const char *at) {
   cxi_name before = cxi_enter(at);
   cx poison;
   if (!cxi_operand("expand", &a, &poison)) return cxi_leave(before, poison);
+  axes = cxi_dims_given(axes);
   int n = cxi_rank_at(a) + axes.n;
   bool is_new[CX_MAX_DIMS] = { false }, ok = axes.n >= 0 && n <= CX_MAX_DIMS;
   for (int i = 0; ok && i < axes.n; i++) {
@@ -182,6 +184,7 @@ cx cx_roll_(cx a, int64_t by, int axis, const char *at) {
  * scratch memory: the caller marks and resets. */
 static cx *items_of(const char *op, int n, const cx *given, uint32_t *out_n,
                     cx *out_poison) {
+  if (!cxi_list_given(op, n, given, out_poison)) return NULL;
   cx tuple = n == 1 && cxi_is_tree(given[0]) ? given[0] : (cx){ 0, 0 };
   int count = tuple.index ? cx_len(tuple) : n;
   cx *items = cxi_scratch((size_t)(count + 1) * sizeof *items);
@@ -267,6 +270,7 @@ cx cx_pad_(cx a, cx value, int n, const int64_t (*pads)[2], const char *at) {
   cxi_name before = cxi_enter(at);
   cx poison, two[2] = { a, value };
   if (!cxi_operand("pad", &two[0], &poison) ||
+      !cxi_list_given("pad", n, pads, &poison) ||
       !cxi_promote("pad", 2, two, &poison))
     return cxi_leave(before, poison);
   int rank = cxi_rank_at(two[0]);

@@ -20,6 +20,7 @@ cx cxi_index_from_end(cx i, int64_t size) {
 static int spell_out(const char *op, cx a, int n, const cx_ix *index,
                      cx_ix *out, cx *out_poison) {
   int rank = cxi_rank_at(a), used = 0, dots = 0, k = 0;
+  if (!cxi_list_given(op, n, index, out_poison)) return -1;
   for (int i = 0; i < n; i++) {
     used += index[i].kind != CX_IX_NEW && index[i].kind != CX_IX_DOTS;
     dots += index[i].kind == CX_IX_DOTS;
@@ -45,9 +46,9 @@ static int spell_out(const char *op, cx a, int n, const cx_ix *index,
 }
 
 /* Python's slice: clipped bounds, counted steps. */
-static void slice_bounds(const cx_ix *ix, int64_t size, int64_t *start,
-                         int64_t *count) {
-  int64_t lo = ix->lo, hi = ix->hi, step = ix->step;
+static void slice_bounds(const cx_ix *ix, int64_t size, int64_t step,
+                         int64_t *start, int64_t *count) {
+  int64_t lo = ix->lo, hi = ix->hi;
   int64_t least = step > 0 ? 0 : -1, most = step > 0 ? size : size - 1;
   if (lo == CX_END)
     lo = step > 0 ? 0 : size - 1;
@@ -123,8 +124,9 @@ static bool read_entry(const char *op, cx a, const cx_ix *ix, int axis,
       *out_poison = cxi_fail(CX_EINDEX, "%s: a slice with step 0", op);
       return false;
     }
-    step = ix->step;
-    slice_bounds(ix, size, &start, &count);
+    /* A step of one element or none may be any; its sign can be changed. */
+    step = ix->step < -INT64_MAX ? -INT64_MAX : ix->step;
+    slice_bounds(ix, size, step, &start, &count);
   } else if (!add_array(op, a, ix->array, s, s->basic.n, size, out_poison)) {
     return false;
   }

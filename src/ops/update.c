@@ -151,7 +151,9 @@ static cx update(cx_at_kind kind, cx a, int n, const cx_ix *index, cx value,
                  cx_at_opt opt) {
   const char *op = names[kind];
   cx two[2] = { a, value }, poison;
-  if (!cxi_operand(op, &two[0], &poison)) return poison;
+  if (!cxi_list_given(op, n, index, &poison) ||
+      !cxi_operand(op, &two[0], &poison))
+    return poison;
   if (!cxi_promote(op, 2, two, &poison)) return poison;
   a = two[0], value = two[1];
   if (is_mask(n, index)) return update_masked(kind, a, index[0].array, value);
@@ -203,11 +205,11 @@ cx cx_scatter_general(cx_at_kind kind, cx a, cx starts, cx value,
       opt.mode == CX_DEFAULT || opt.mode == CX_FILL ? CX_DROP : opt.mode;
   if (kind == CX_AT_ADD) {
     cxi_scatter_add_params p = {
-      .window = dims.offset,
-      .inserted = dims.collapsed,
-      .start_map = dims.start_map,
-      .operand_batch = dims.operand_batch,
-      .index_batch = dims.index_batch,
+      .window = cxi_dims_given(dims.offset),
+      .inserted = cxi_dims_given(dims.collapsed),
+      .start_map = cxi_dims_given(dims.start_map),
+      .operand_batch = cxi_dims_given(dims.operand_batch),
+      .index_batch = cxi_dims_given(dims.index_batch),
       .mode = mode,
       .sorted = opt.sorted,
       .unique = opt.unique,
@@ -217,11 +219,11 @@ cx cx_scatter_general(cx_at_kind kind, cx a, cx starts, cx value,
   if (kind != CX_AT_SET)
     return cxi_fail(CX_ENORULE, "scatter: only set and add");
   cxi_scatter_params p = {
-    .window = dims.offset,
-    .inserted = dims.collapsed,
-    .start_map = dims.start_map,
-    .operand_batch = dims.operand_batch,
-    .index_batch = dims.index_batch,
+    .window = cxi_dims_given(dims.offset),
+    .inserted = cxi_dims_given(dims.collapsed),
+    .start_map = cxi_dims_given(dims.start_map),
+    .operand_batch = cxi_dims_given(dims.operand_batch),
+    .index_batch = cxi_dims_given(dims.index_batch),
     .mode = mode,
     .sorted = opt.sorted,
     .unique = opt.unique,

@@ -89,8 +89,10 @@ cx cx_spec_(cx_dtype dtype, cx_dims shape) {
 static cx spec_leaf(const cx *leaves, void *unused) {
   (void)unused;
   const cxi_item item = cxi_number_strong(cxi_item_of(leaves[0]));
-  if (!cxi_item_is_leaf(item))
-    return item.kind == CXI_ITEM_NONE ? cx_none() : cxi_poison_last();
+  if (item.kind == CXI_ITEM_NONE) return cx_none();
+  if (item.kind == CXI_ITEM_NOTHING)
+    return cxi_report(CX_ETREE, "spec_like: an array is needed, got nothing");
+  if (!cxi_item_is_leaf(item)) return cxi_poison_last();
   return cxi_handle((cxi_item){ .kind = CXI_ITEM_SPEC, .type = item.type });
 }
 
@@ -188,6 +190,10 @@ bool cx_read_(cx a, void *out, cx_dtype type, size_t bytes, const char *at) {
   if (data && !readable_as(cxi_type_dtype(item.type), type)) {
     cxi_reportf(CX_EDTYPE, "read: %s into a buffer of %s", cx_show(a),
                 cxi_dtype_name(type));
+    data = NULL;
+  }
+  if (data && bytes && !out) {
+    cxi_report(CX_EUSER, "read: no buffer");
     data = NULL;
   }
   if (data) {

@@ -29,7 +29,7 @@ static const char *inspect(cx_fn f, int n, const cx *args, const char *at,
   const cxi_mark mark = cxi_scratch_mark();
   cxi_invocation c;
   const char *text = "";
-  if (cxi_invoke(&c, f, (uint32_t)n, args)) text = taken(d(&c));
+  if (cxi_invoke(&c, f, n, args)) text = taken(d(&c));
   cxi_invocation_end(&c);
   cxi_scratch_reset(mark);
   cxi_site_use(before);

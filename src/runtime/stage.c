@@ -34,7 +34,7 @@ struct cx_exe {
 /* Resolves; all leading operands must have values, which the object keeps. */
 static bool invoke(cxi_invocation *c, const char *what, cx_fn f, int n,
                    const cx *specs) {
-  if (!cxi_invoke(c, f, (uint32_t)n, specs)) return false;
+  if (!cxi_invoke(c, f, n, specs)) return false;
   const uint32_t n_leading = c->entry->n_lead + c->entry->n_extras;
   for (uint32_t i = 0; i < n_leading; i++) {
     if (c->operands[i].kind == CXI_ITEM_ARRAY ||

@@ -179,7 +179,7 @@ const char *cx_check_error(cx_code code, const char *text) {
     return cxi_check_fail(NULL, "the error is %s, wanted %s%s%s",
                           cx_code_name(kept), cx_code_name(code),
                           kept ? ": " : "", kept ? message : "");
-  if (kept && !strstr(message, text))
+  if (kept && text && !strstr(message, text))
     return cxi_check_fail(NULL, "\"%s\" is not in \"%s\"", text, message);
   return NULL;
 }

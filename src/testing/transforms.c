@@ -22,7 +22,9 @@ static cx random_leaf(cx spec, cx key) {
 }
 cx cx_random_like(cx specs, uint64_t seed) {
   int n = cx_leaf_count(specs);
-  cx *leaves = malloc(((size_t)n + 1) * sizeof *leaves), key = cx_key(seed);
+  cx key = cx_key(seed);
+  if (key.index == 0) return key; /* poison: no context */
+  cx *leaves = malloc(((size_t)n + 1) * sizeof *leaves);
   if (!leaves) return cx_fail(CX_EMEMORY, "random_like: out of memory");
   for (int i = 0; i < n; i++)
     leaves[i] = random_leaf(cx_leaf(specs, i), cx_fold(key, i));
@@ -72,10 +74,13 @@ static cx moved(cx args, cx u, double eps) {
 }
 /* The items of the argument tuple, for a call. */
 static cx call_tuple(cx_fn f, cx args) {
-  cx items[CX_MAX_ARGS];
   int n = cx_len(args);
+  cx *items = malloc(((size_t)n + 1) * sizeof *items);
+  if (!items) return cx_fail(CX_EMEMORY, "check: out of memory");
   for (int i = 0; i < n; i++) items[i] = cx_nth(args, i);
-  return cx_call_n(f, n, items);
+  cx result = cx_call_n(f, n, items);
+  free(items);
+  return result;
 }
 /* Only the floating leaves, as a tuple. */
 static cx floats_of(cx tree) {

@@ -4,6 +4,7 @@
 
 #include "calx/control.h"
 #include "ir/builder.h"
+#include "ops/ops.h"
 #include "trace/body.h"
 
 typedef struct branches {
@@ -200,11 +201,11 @@ cx cx_switch_(bool is_cond, cx which, int n_fns, const cx_fn *fns, int n,
   cx result;
   if (!cxi_context_need())
     result = cxi_poison_last();
-  else if (n_fns < 1)
+  else if (n_fns < 1 || !fns)
     result = cxi_report(CX_ETREE, "switch: no function");
   else if (cxi_is_poison(which))
     result = which;
-  else
+  else if (cxi_list_given(b.name, n, operands, &result))
     result = choose(&b, is_cond, which, fns, (uint32_t)n, operands);
   branches_end(&b);
   cxi_scratch_reset(mark);

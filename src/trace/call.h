@@ -99,7 +99,7 @@ typedef struct cxi_invocation {
   cx poison;
 } cxi_invocation;
 /* Resolves; false with poison. Scratch memory is the caller's to reset. */
-bool cxi_invoke(cxi_invocation *call, cx_fn f, uint32_t n, const cx *args);
+bool cxi_invoke(cxi_invocation *call, cx_fn f, int n, const cx *args);
 /* Applies it: in a trace as an equation, else by running. */
 cx cxi_invocation_apply(cxi_invocation *call);
 /* Only the types: SPEC leaves. */

@@ -14,6 +14,40 @@ _Thread_local cx_ctx *cxi_context_current
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static cx_ctx *all;
 
+/* -- operations without a context ----------------------------------------- */
+
+static cx fail_nowhere(cxi_emitter *e, cx_code code, const char *text) {
+  (void)e, (void)code, (void)text;
+  return cxi_report(CX_ELIFETIME, "no context is open in this thread: cx_open");
+}
+
+static bool info_nowhere(cxi_emitter *e, cx a, cxi_info *out) {
+  (void)e;
+  if (!cxi_is_number(a)) return false;
+  const cxi_item item = cxi_number_item(a);
+  *out = (cxi_info){ item.type, true, item.weak, item.as.bits };
+  return true;
+}
+
+static cx literal_nowhere(cxi_emitter *e, cx_dtype dtype, bool weak,
+                          uint64_t bits) {
+  if (weak) return cxi_number_weak(dtype, bits);
+  return fail_nowhere(e, CX_ELIFETIME, NULL);
+}
+
+static bool emit_nowhere(cxi_emitter *e, cxi_prim prim, const void *params,
+                         uint32_t n_in, const cx *in, uint32_t n_out, cx *out) {
+  (void)prim, (void)params, (void)n_in, (void)in;
+  const cx poison = fail_nowhere(e, CX_ELIFETIME, NULL);
+  for (uint32_t i = 0; i < n_out; i++) out[i] = poison;
+  return false;
+}
+
+cxi_emitter cxi_emitter_nowhere = { info_nowhere, literal_nowhere, emit_nowhere,
+                                    fail_nowhere, NULL };
+
+/* -- made and entered ----------------------------------------------------- */
+
 cx_ctx *cxi_context_need(void) {
   if (!cxi_context_current)
     cxi_report(CX_ELIFETIME, "no context is open in this thread: cx_open");
@@ -50,15 +84,48 @@ cx_ctx *cxi_context_make(const cxi_device *device, cx_open_opt opt) {
   return ctx;
 }
 
-cx_ctx *cx_use(cx_ctx *ctx) {
-  cx_ctx *before = cxi_context_current;
-  cxi_context_current = ctx;
-  if (ctx && !(ctx->entered && pthread_equal(ctx->thread, pthread_self()))) {
-    pthread_mutex_lock(&lock);
+static bool is_open(const cx_ctx *ctx) {
+  pthread_mutex_lock(&lock);
+  const cx_ctx *at = all;
+  while (at && at != ctx) at = at->next;
+  pthread_mutex_unlock(&lock);
+  return at != NULL;
+}
+
+/* The current context of this thread; a thread that ends leaves it. */
+static pthread_key_t at_exit;
+static void leave_at_exit(void *unused) {
+  (void)unused;
+  cx_use(NULL);
+}
+static void make_key(void) {
+  pthread_key_create(&at_exit, leave_at_exit);
+}
+static void move_to(cx_ctx *ctx) {
+  static pthread_once_t once = PTHREAD_ONCE_INIT;
+  static _Thread_local bool watched;
+  if (!watched && ctx) {
+    pthread_once(&once, make_key);
+    watched = pthread_setspecific(at_exit, &watched) == 0;
+  }
+  pthread_mutex_lock(&lock);
+  if (cxi_context_current) cxi_context_current->n_inside--;
+  if (ctx) {
+    ctx->n_inside++;
     ctx->thread = pthread_self();
     ctx->entered = true;
-    pthread_mutex_unlock(&lock);
   }
+  pthread_mutex_unlock(&lock);
+  cxi_context_current = ctx;
+}
+
+cx_ctx *cx_use(cx_ctx *ctx) {
+  cx_ctx *before = cxi_context_current;
+  if (ctx && ctx != before && !is_open(ctx)) {
+    cxi_report(CX_ELIFETIME, "use: this context has been closed");
+    return before;
+  }
+  if (ctx != before) move_to(ctx);
   cxi_emitter_use(ctx ? ctx->trace ? &ctx->trace->emitter : &ctx->eager : NULL);
   cxi_promotion_use(ctx ? ctx->promotion : CX_PROMOTE_STRICT);
   return before;
@@ -74,12 +141,11 @@ static void unlink_context(cx_ctx *ctx) {
   pthread_mutex_unlock(&lock);
 }
 
-static bool is_open(const cx_ctx *ctx) {
+static int threads_inside(const cx_ctx *ctx) {
   pthread_mutex_lock(&lock);
-  const cx_ctx *at = all;
-  while (at && at != ctx) at = at->next;
+  const int n = ctx->n_inside;
   pthread_mutex_unlock(&lock);
-  return at != NULL;
+  return n;
 }
 
 void cx_close(cx_ctx *ctx) {
@@ -88,8 +154,13 @@ void cx_close(cx_ctx *ctx) {
     cxi_report(CX_ETRACE, "close: this context is tracing");
     return;
   }
-  unlink_context(ctx);
+  if (threads_inside(ctx) > (ctx == cxi_context_current)) {
+    cxi_report(CX_ELIFETIME, "close: another thread is in this context; it"
+                             " must end, or cx_use another");
+    return;
+  }
   cx_ctx *before = cx_use(ctx);
+  unlink_context(ctx);
   while (ctx->n_scopes) cxi_scope_pop(ctx, ctx->scopes[0].serial);
   for (uint32_t i = 0; i < ctx->n_kept; i++)
     if (ctx->kept[i].serial) cxi_item_release(ctx->kept[i].item);

@@ -83,6 +83,7 @@ struct cx_ctx {
   uint32_t n_ended;
   cxi_trace *trace; /* the innermost one in progress */
   int depth;        /* of calls being traced */
+  int n_inside;     /* threads whose current context it is */
   bool entered;     /* by `thread`, the last one that did */
   pthread_t thread;
   cx_ctx *next; /* of all open ones */

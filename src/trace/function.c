@@ -209,8 +209,20 @@ bool cxi_fn_check(cx_fn f) {
 
 /* -- functions from descriptors, operations, programs --------------------- */
 
+/* What the macros of function.h make; a binding to another language might not.
+ */
+static bool def_valid(const cx_def *def) {
+  if (def->name && def->args && def->call && def->n_args >= 0 &&
+      def->n_args <= CX_MAX_ARGS)
+    return true;
+  cxi_reportf(CX_EUSER,
+              "%s: a function needs names, C code and at most %d arguments",
+              def->name ? def->name : "?", CX_MAX_ARGS);
+  return false;
+}
+
 cx_fn cx_fn_make(const cx_def *def, const void *env) {
-  if (!def) return NULL;
+  if (!def || !def_valid(def)) return NULL;
   cxi_code draft;
   cxi_captures captures = { 0 };
   cxi_bytes key = { 0 };

@@ -71,7 +71,7 @@ cx_scope cx_scope_push_(void) {
 
 void cx_scope_pop_(cx_scope *scope) {
   cx_ctx *ctx = cxi_context_now();
-  if (!scope->id) return;
+  if (!scope || !scope->id) return;
   if (!ctx || ctx->n_scopes == 0 ||
       ctx->scopes[ctx->n_scopes - 1].serial != scope->id)
     ctx = cxi_context_of_scope(scope->id);
@@ -261,6 +261,7 @@ static bool keepable(const char *what, cx a, cxi_item *out, cx *out_result) {
   if (out->kind == CXI_ITEM_POISON) *out_result = out->as.handle;
   if (out->kind < CXI_ITEM_NUMBER) return false;
   cx_ctx *ctx = cxi_context_need();
+  if (!ctx) *out_result = cxi_poison_last();
   if (!ctx) return false;
   if (out->kind == CXI_ITEM_TRACER || ctx->trace) {
     *out_result =
@@ -306,6 +307,10 @@ cx cx_escape(cx a) {
 }
 
 void cx_swap(cx *slot, cx a) {
+  if (!slot) {
+    cxi_report(CX_EUSER, "swap: no place");
+    return;
+  }
   const cx kept = cx_keep(a);
   if (cxi_is_poison(kept)) return;
   cx_drop(*slot);

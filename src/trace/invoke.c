@@ -69,9 +69,11 @@ static bool check_function(cxi_invocation *c) {
   return !c->poison.generation;
 }
 
-bool cxi_invoke(cxi_invocation *c, cx_fn f, uint32_t n, const cx *args) {
+bool cxi_invoke(cxi_invocation *c, cx_fn f, int n_args, const cx *args) {
+  const uint32_t n = n_args > 0 ? (uint32_t)n_args : 0;
   *c = (cxi_invocation){ .f = f, .n_args = n };
-  if (!check_function(c)) return false;
+  if (!check_function(c) || !cxi_list_given("call", n_args, args, &c->poison))
+    return false;
   c->args = cxi_scratch(n * sizeof *c->args + 1);
   c->sigs = cxi_scratch((f->n_captures + n) * sizeof *c->sigs + 1);
   if (!c->args || !c->sigs) return no_memory(c);
@@ -237,7 +239,7 @@ cx cx_call_(cx_fn f, int n, const cx *args, const char *at) {
   const cxi_mark mark = cxi_scratch_mark();
   cxi_invocation c;
   cx result;
-  if (!cxi_invoke(&c, f, (uint32_t)n, args))
+  if (!cxi_invoke(&c, f, n, args))
     result = c.poison;
   else if (c.specs)
     result = cxi_invocation_types(&c);

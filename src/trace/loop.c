@@ -209,12 +209,13 @@ static cx map_batched(cx_fn f, cx xs, const slices *s, int64_t batch) {
     slices r;
     if (!slices_enter(&r, "map", rows, 0, &result)) return result;
     result = map_all(row, &r);
+    if (cxi_is_poison(result)) return result;
     result = cxi_tree_map("map", false, 1, &result, flatten_leaf, NULL);
   }
   if (rest == 0) return result;
   const cx last = cxi_tree_map("map", false, 1, &xs, cut_leaf, &rest_part);
   const cx two[2] = { result, cx_call_(row, 1, &last, NULL) };
-  if (whole == 0) return two[1];
+  if (whole == 0 || cxi_is_poison(two[1])) return two[1];
   return cxi_tree_map("map", false, 2, two, join_leaf, NULL);
 }
 
@@ -226,7 +227,8 @@ cx cx_map_(cx_fn f, cx xs, cx_map_opt opt, const char *at) {
   if (!cxi_context_need())
     result = cxi_poison_last();
   else if (slices_enter(&s, "map", xs, 0, &result))
-    result = opt.batch > 0 ? map_batched(f, xs, &s, opt.batch) : map_all(f, &s);
+    result = opt.batch > 0 && s.length > 0 ? map_batched(f, xs, &s, opt.batch)
+                                           : map_all(f, &s);
   cxi_scratch_reset(mark);
   return cxi_leave(before, result);
 }

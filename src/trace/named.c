@@ -10,7 +10,8 @@ cx_scope cx_named_push_(const char *format, ...) {
   char name[200], path[512];
   va_list arguments;
   va_start(arguments, format);
-  vsnprintf(name, sizeof name, format, arguments);
+  if (!format || vsnprintf(name, sizeof name, format, arguments) < 0)
+    name[0] = 0;
   va_end(arguments);
   const cxi_name outer = cxi_scope_now();
   if (outer)
@@ -21,5 +22,5 @@ cx_scope cx_named_push_(const char *format, ...) {
 }
 
 void cx_named_pop_(cx_scope *name) {
-  cxi_scope_use(name->id);
+  if (name) cxi_scope_use(name->id);
 }

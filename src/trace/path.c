@@ -119,9 +119,11 @@ int cxi_path_of_leaf(char *out, size_t room, cxi_item tree, uint32_t leaf) {
 
 char *cxi_path_print(char few[256], const char *format, va_list arguments) {
   va_list again;
+  if (!format) format = "";
   va_copy(again, arguments);
   const int n = vsnprintf(few, 256, format, arguments);
   char *path = few;
+  if (n < 0) few[0] = 0;
   if (n >= 256 && (path = cxi_alloc((size_t)n + 1)))
     vsnprintf(path, (size_t)n + 1, format, again);
   va_end(again);

@@ -226,6 +226,8 @@ static cxi_item pack(const cx_rec *rec, const char *from, cx *out_poison) {
 cx cx_pack_(const cx_rec *rec, const void *value, const char *at) {
   const cxi_name before = cxi_enter(at);
   cx poison = { 0, 0 };
+  if (!rec || !value)
+    return cxi_leave(before, cxi_report(CX_EUSER, "pack: NULL"));
   const cxi_item item = pack(rec, value, &poison);
   cx result = poison;
   if (poison.generation)
@@ -338,6 +340,10 @@ static void poison_all(cursor *c, const cx_rec *leaf, size_t offset) {
 
 const void *cx_as_(const cx_rec *rec, cx tree, void *out, const char *at) {
   const cxi_name before = cxi_enter(at);
+  if (!rec || !out) {
+    cxi_leave(before, cxi_report(CX_EUSER, "as: NULL"));
+    return out;
+  }
   const cxi_item item = cxi_item_of(tree);
   place p = { .root = rec };
   if (item.kind == CXI_ITEM_POISON)

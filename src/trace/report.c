@@ -128,12 +128,14 @@ cx cx_fail_(const char *at, cx_code code, const char *format, ...) {
   char text[512];
   va_list arguments;
   va_start(arguments, format);
-  vsnprintf(text, sizeof text, format, arguments);
+  if (!format || vsnprintf(text, sizeof text, format, arguments) < 0)
+    snprintf(text, sizeof text, "%s", cx_code_name(code));
   va_end(arguments);
   const cxi_name before = cxi_site_now();
   if (at) cxi_site_use(cxi_name_of_static(at)); /* else that of the caller */
-  const cx poison = cxi_fail(code, "%s", text);
-  cxi_site_use(before);
   /* Without a context there is no emitter to take it. */
-  return cxi_context_now() ? poison : cxi_report(code, text);
+  const cx poison =
+      cxi_context_now() ? cxi_fail(code, "%s", text) : cxi_report(code, text);
+  cxi_site_use(before);
+  return poison;
 }

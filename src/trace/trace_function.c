@@ -70,15 +70,28 @@ static void release_items(inputs *in, uint32_t n) {
   for (uint32_t i = 0; in->items && i < n; i++) cxi_item_release(in->items[i]);
 }
 
-static cx call_def(const cxi_request *q, inputs *captured, const cx *args) {
+/* The user's function; it must leave in the context in which it was entered. */
+static cx call_user(cxi_trace *t, const cx_def *def, const cx *args,
+                    const void *env) {
+  const cx result = def->call(args, env);
+  if (cxi_context_now() == t->ctx && t->ctx->trace == t) return result;
+  cx_use(t->ctx);
+  return cxi_reportf(CX_ETRACE,
+                     "%s returned in another context: cx_use the"
+                     " one that it was called in",
+                     t->name);
+}
+
+static cx call_def(cxi_trace *t, const cxi_request *q, inputs *captured,
+                   const cx *args) {
   const cx_def *def = q->code->def;
-  if (!def->env) return def->call(args, NULL);
+  if (!def->env) return call_user(t, def, args, NULL);
   void *env = cxi_alloc(def->env->size);
   if (!env) return cxi_report_memory();
   memcpy(env, q->code->env, def->env->size);
   cx result = { 0, 1 };
   if (cxi_record_thaw(def->env, env, captured->items, q->n_captures))
-    result = def->call(args, env);
+    result = call_user(t, def, args, env);
   cxi_free(env);
   return result;
 }
@@ -180,12 +193,17 @@ static bool record(cxi_request *q, cxi_trace *t, inputs *captured, inputs *args,
   if (good) {
     const cx result = q->code->kind == CXI_CODE_OP
                           ? call_op(q->code->op, q->n_args, handles)
-                          : call_def(q, captured, handles);
+                          : call_def(t, q, captured, handles);
     good = !t->failed && collect(t, result, r);
     if (!good)
       q->poison = t->failed               ? t->poison
                   : cxi_is_poison(result) ? result
                                           : cxi_poison_last();
+    if (!good && cx_ok())
+      q->poison = cxi_reportf(CX_ETRACE,
+                              "%s failed, and the error was taken (cx_error)"
+                              " inside it or kept by another context",
+                              t->name);
   }
   release_items(captured, q->n_captures);
   release_items(args, q->n_args);

@@ -44,9 +44,11 @@ static cx finish(const char *what, cxi_tree *t) {
 
 cx cx_tuple_(int n, const cx *items, const char *at) {
   const cxi_name before = cxi_enter(at);
-  cxi_tree *t = n >= 0 ? cxi_tree_make((uint32_t)n, false) : NULL;
-  if (!t) return cxi_leave(before, cxi_report_memory());
   cx poison = { 0, 0 };
+  if (!cxi_list_given("tuple", n, items, &poison))
+    return cxi_leave(before, poison);
+  cxi_tree *t = cxi_tree_make((uint32_t)n, false);
+  if (!t) return cxi_leave(before, cxi_report_memory());
   for (int i = 0; i < n; i++) {
     if (!cxi_tree_entry("tuple", items[i], &t->items[i], &poison)) break;
     cxi_item_retain(t->items[i]);
@@ -58,9 +60,11 @@ cx cx_tuple_(int n, const cx *items, const char *at) {
 
 cx cx_dict_(int n, const cx_entry *entries, const char *at) {
   const cxi_name before = cxi_enter(at);
-  cxi_tree *t = n >= 0 ? cxi_tree_make((uint32_t)n, true) : NULL;
-  if (!t) return cxi_leave(before, cxi_report_memory());
   cx poison = { 0, 0 };
+  if (!cxi_list_given("dict", n, entries, &poison))
+    return cxi_leave(before, poison);
+  cxi_tree *t = cxi_tree_make((uint32_t)n, true);
+  if (!t) return cxi_leave(before, cxi_report_memory());
   for (int i = 0; i < n && !poison.generation; i++) {
     const char *name = entries[i].name;
     if (!name || !*name || strchr(name, '.'))
@@ -146,7 +150,7 @@ bool cx_has(cx tree, const char *format, ...) {
 void cx_unpack_(cx tree, cx **out, const char *at) {
   const cxi_name before = cxi_enter(at);
   uint32_t n = 0;
-  while (out[n]) n++;
+  while (out && out[n]) n++;
   cx poison = { 0, 0 };
   const cxi_tree *t = tree_of("unpack", tree, &poison);
   if (t && t->n != n)
@@ -220,9 +224,10 @@ cx cx_unflatten(cx like, int n, const cx *leaves) {
   if (n < 0 || (uint32_t)n != cxi_item_leaves(item))
     return cxi_reportf(CX_ETREE, "unflatten: %d leaves for a tree of %u", n,
                        cxi_item_leaves(item));
+  cx poison = { 0, 0 };
+  if (!cxi_list_given("unflatten", n, leaves, &poison)) return poison;
   const cxi_mark mark = cxi_scratch_mark();
   cxi_item *items = cxi_scratch((size_t)n * sizeof *items + 1);
-  cx poison = { 0, 0 };
   if (!items) poison = cxi_report_memory();
   for (int i = 0; i < n && !poison.generation; i++)
     cxi_tree_entry("unflatten", leaves[i], &items[i], &poison);

@@ -43,10 +43,11 @@ static cx fold_leaf(const cx *leaves, void *user) {
 cx cx_fold_(cx_op op, int n, const cx *operands, const char *at) {
   const cxi_name before = cxi_enter(at);
   fold f = { op, n };
-  const cx result =
-      any_tree(n, operands)
-          ? cxi_tree_map(cxi_op_name(op), false, n, operands, fold_leaf, &f)
-          : cxi_op_fold(op, n, operands);
+  cx result;
+  if (cxi_list_given(cxi_op_name(op), n, operands, &result))
+    result = any_tree(n, operands) ? cxi_tree_map(cxi_op_name(op), false, n,
+                                                  operands, fold_leaf, &f)
+                                   : cxi_op_fold(op, n, operands);
   return cxi_leave(before, result);
 }
 
@@ -58,8 +59,9 @@ static cx where_leaf(const cx *leaves, void *unused) {
 cx cx_where_(int n, const cx *operands, const char *at) {
   const cxi_name before = cxi_enter(at);
   const cx result =
-      n == 3 ? cxi_tree_map("where", false, 3, operands, where_leaf, NULL)
-             : cxi_report(CX_ETREE, "where: condition, a, b are needed");
+      n == 3 && operands
+          ? cxi_tree_map("where", false, 3, operands, where_leaf, NULL)
+          : cxi_report(CX_ETREE, "where: condition, a, b are needed");
   return cxi_leave(before, result);
 }
 
@@ -71,8 +73,9 @@ static cx clip_leaf(const cx *leaves, void *unused) {
 cx cx_clip_(int n, const cx *operands, const char *at) {
   const cxi_name before = cxi_enter(at);
   const cx result =
-      n == 3 ? cxi_tree_map("clip", false, 3, operands, clip_leaf, NULL)
-             : cxi_report(CX_ETREE, "clip: a, lo, hi are needed");
+      n == 3 && operands
+          ? cxi_tree_map("clip", false, 3, operands, clip_leaf, NULL)
+          : cxi_report(CX_ETREE, "clip: a, lo, hi are needed");
   return cxi_leave(before, result);
 }
 
@@ -115,6 +118,8 @@ static cx name_leaf(const cx *leaves, void *name) {
 
 cx cx_checkpoint_name_(cx tree, const char *name, const char *at) {
   const cxi_name before = cxi_enter(at);
+  if (!name)
+    return cxi_leave(before, cxi_report(CX_EUSER, "checkpoint_name: no name"));
   return cxi_leave(before, cxi_tree_map("checkpoint_name", false, 1, &tree,
                                         name_leaf, &name));
 }
@@ -144,8 +149,10 @@ static cx apply_leaf(const cx *leaves, void *user) {
 cx cx_tree_map_(cx_fn f, int n, const cx *trees, const char *at) {
   const cxi_name before = cxi_enter(at);
   apply a = { f, n };
-  return cxi_leave(before,
-                   cxi_tree_map("tree_map", true, n, trees, apply_leaf, &a));
+  cx result;
+  if (cxi_list_given("tree_map", n, trees, &result))
+    result = cxi_tree_map("tree_map", true, n, trees, apply_leaf, &a);
+  return cxi_leave(before, result);
 }
 
 cx cx_tree_reduce_(cx_fn f, cx tree, const char *at) {

@@ -68,7 +68,7 @@ const char *cx_show(cx a) {
 void cx_sizes_(cx a, int64_t **out_sizes, const char *at) {
   const cxi_name before = cxi_enter(at);
   int n = 0;
-  while (out_sizes[n]) *out_sizes[n++] = 1;
+  while (out_sizes && out_sizes[n]) *out_sizes[n++] = 1;
   const cxi_item item = cxi_item_of(a);
   const cxi_type type = type_of(a, "sizes");
   if (type && cxi_type_rank(type) == n) {

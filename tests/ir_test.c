@@ -267,7 +267,7 @@ static void test_errors(void **state) {
   assert_string_equal(error.text, first.text);
   assert_ptr_equal(cxi_emitter_now(), &outer.emitter);
   cxi_builder_abandon(&outer);
-  assert_null(cxi_emitter_now());
+  assert_ptr_equal(cxi_emitter_now(), &cxi_emitter_nowhere);
 }
 
 /* The error that an operand gives. */
@@ -318,7 +318,7 @@ static void test_finish_errors(void **state) {
 
 static void test_no_emitter(void **state) {
   (void)state;
-  assert_null(cxi_emitter_now());
+  assert_ptr_equal(cxi_emitter_now(), &cxi_emitter_nowhere);
   assert_true(cxi_is_poison(cxi_fail(CX_EUSER, "nobody %s", "hears")));
   assert_true(cxi_is_poison(cxi_number(CX_F32, 1)));
   assert_true(cxi_is_poison(add((cx){1, 1}, (cx){1, 1})));

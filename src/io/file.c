@@ -10,7 +10,7 @@
 #include "calx/array.h"
 #include "io/paths.h"
 #include "io/safetensors.h"
-#include "trace/context.h"
+#include "trace/path.h"
 
 static bool ends_with(const char *text, const char *end) {
   size_t n = strlen(text), m = strlen(end);
@@ -198,13 +198,13 @@ static bool collect(cx tree, cxi_safetensors *list) {
   for (int i = 0; i < n; i++) {
     cxi_tensor_entry *e = &list->entries[i];
     cx leaf = cx_leaf(tree, i);
-    const char *path = cx_leaf_path(tree, i);
+    const char *path = cxi_leaf_path(tree, i);
     e->data = elements_of(leaf);
     e->type = (cx_aval){ cx_type(leaf), cx_shape(leaf) };
     bool empty = cx_size(leaf) == 0;
-    e->name = cxi_copy_string(*path ? path : "array");
+    e->name = path ? cxi_copy_string(*path ? path : "array") : NULL;
     if (!e->name || (!e->data && !empty)) {
-      if (!e->name) cx_fail_(NULL, CX_EMEMORY, "save: out of memory");
+      if (path && !e->name) cx_fail_(NULL, CX_EMEMORY, "save: out of memory");
       cxi_free(e->name);
       return false;
     }

@@ -6,7 +6,7 @@
 #include "base/size.h"
 #include "calx/file.h"
 #include "io/paths.h"
-#include "trace/context.h"
+#include "trace/path.h"
 
 /* -- renaming ----------------------------------------------------------------------- */
 
@@ -59,8 +59,9 @@ static cx rename_tree(cx tree, const cx_rename *rules) {
   uint32_t kept = 0;
   bool ok = list != NULL;
   for (int i = 0; ok && i < n; i++) {
-    bool dropped;
-    char *path = rename_path(cx_leaf_path(tree, i), rules, &dropped);
+    bool dropped = false;
+    const char *old = cxi_leaf_path(tree, i);
+    char *path = old ? rename_path(old, rules, &dropped) : NULL;
     ok = path || dropped;
     if (path) list[kept++] = (cxi_path_leaf){ path, cx_leaf(tree, i) };
   }
@@ -90,15 +91,22 @@ static void line(cxi_bytes *text, const char *what, const char *path,
 static bool match_leaves(cx like, cx tree, int n, cx *out, cxi_bytes *report,
                          int *missing) {
   for (int i = 0; i < n; i++) {
-    const char *path = cx_leaf_path(like, i);
+    const char *path = cxi_leaf_path(like, i);
     cx want = cx_leaf(like, i);
     out[i] = want;
+    if (!path) return false;
     if (!cx_has(tree, "%s", path)) {
       line(report, "missing: ", path, "");
       (*missing)++;
       continue;
     }
     out[i] = cx_get_(NULL, tree, "%s", path);
+    if (cxi_is_poison(out[i])) return false;
+    if (!cxi_item_is_leaf(cxi_item_peek(out[i]))) {
+      cx_fail_(NULL, CX_ETREE, "tree_match: \"%s\" is %s, wanted %s", path,
+               cx_show(out[i]), cx_show(want));
+      return false;
+    }
     cx_dims a = cx_shape(want), b = cx_shape(out[i]);
     if (cxi_dims_equal(&a, &b)) continue;
     char shown[128];
@@ -120,7 +128,8 @@ static cx match(cx like, cx tree, const char **out_report) {
   if (!leaves) return cx_fail_(NULL, CX_EMEMORY, "tree_match: out of memory");
   bool ok = match_leaves(like, tree, n, leaves, &report, &missing);
   for (int i = 0; ok && i < m; i++) {
-    const char *path = cx_leaf_path(tree, i);
+    const char *path = cxi_leaf_path(tree, i);
+    if (!(ok = path != NULL)) break;
     if (cx_has(like, "%s", path)) continue;
     line(&report, "surplus: ", path, "");
     surplus++;

@@ -143,6 +143,8 @@ bool cxi_array_alive(const cxi_array *a);
 cx cxi_report_donated(const char *what, const cxi_array *a);
 /* Text that lives until the scope ends; never NULL. */
 const char *cxi_string(const char *text);
+const char *
+cxi_string_or_null(const char *text); /* NULL: no memory, reported */
 
 /* The commonest case in line: an array or tree of a live scope. */
 static inline bool cxi_slot_find(const cx_ctx *ctx, cx a, cxi_item *out) {

@@ -78,11 +78,17 @@ void cx_scope_pop_(cx_scope *scope) {
   if (ctx) cxi_scope_pop(ctx, scope->id);
 }
 
-const char *cxi_string(const char *text) {
+const char *cxi_string_or_null(const char *text) {
   cx_ctx *ctx = cxi_context_now();
   if (!ctx) return "";
   cxi_scope_entry *s = &ctx->scopes[ctx->n_scopes - 1];
   const char *copy = cxi_arena_copy(&s->strings, text, strlen(text) + 1);
+  if (!copy) cxi_report_memory();
+  return copy;
+}
+
+const char *cxi_string(const char *text) {
+  const char *copy = cxi_string_or_null(text);
   return copy ? copy : "";
 }
 

@@ -22,5 +22,8 @@ cxi_nearest_text cxi_path_nearest(cxi_item tree, const char *path);
 char *cxi_path_print(char few[256], const char *format, va_list arguments);
 /* The path of a leaf; as snprintf. */
 int cxi_path_of_leaf(char *out, size_t room, cxi_item tree, uint32_t leaf);
+/* The same as a string of the scope, "" of no leaf; NULL without memory,
+ * reported. */
+const char *cxi_leaf_path(cx tree, int leaf);
 
 #endif

@@ -189,12 +189,22 @@ cx cx_leaf(cx tree, int i) {
                      cxi_item_leaves(item));
 }
 
-const char *cx_leaf_path(cx tree, int i) {
-  char path[512];
+const char *cxi_leaf_path(cx tree, int i) {
+  char few[512], *path = few;
   const cxi_item item = cxi_item_peek(tree);
   if (i < 0 || (uint32_t)i >= cxi_item_leaves(item)) return "";
-  cxi_path_of_leaf(path, sizeof path, item, (uint32_t)i);
-  return cxi_string(path);
+  const int n = cxi_path_of_leaf(few, sizeof few, item, (uint32_t)i);
+  if (n >= (int)sizeof few && (path = cxi_alloc((size_t)n + 1)))
+    cxi_path_of_leaf(path, (size_t)n + 1, item, (uint32_t)i);
+  const char *kept = path ? cxi_string_or_null(path) : NULL;
+  if (!path) cxi_report_memory();
+  if (path != few) cxi_free(path);
+  return kept;
+}
+
+const char *cx_leaf_path(cx tree, int i) {
+  const char *path = cxi_leaf_path(tree, i);
+  return path ? path : "";
 }
 
 /* -- another tree --------------------------------------------------------- */

@@ -12,7 +12,7 @@
 
 static cx_ctx *own; /* the test's */
 static cx a, m, v, i, b, k, t, q, slot;
-static float numbers[64] __attribute__((aligned(64)));
+static float numbers[64] __attribute__((aligned(64), unused));
 static const cx_dot_dims contract_01 = { .contract_a = { 1, { 1 } },
                                          .contract_b = { 1, { 0 } } };
 static const cx_gather_dims rows = { .offset = { 1, { 1 } },

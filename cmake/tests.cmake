@@ -26,8 +26,9 @@ if(NOT BUILD_SHARED_LIBS)
       WORKING_DIRECTORY ${PROJECT_SOURCE_DIR})
     # Tests ask for more memory than there is, and want NULL for it; one forks
     # while it has threads.
+    set(no_abort allocator_may_return_null=1)
     set_tests_properties(${name} PROPERTIES ENVIRONMENT
-      "ASAN_OPTIONS=allocator_may_return_null=1;TSAN_OPTIONS=die_after_fork=0")
+      "ASAN_OPTIONS=${no_abort};TSAN_OPTIONS=${no_abort}:die_after_fork=0")
   endforeach()
 
   file(GLOB loops CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/tests/isa/*.c)

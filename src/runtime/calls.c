@@ -14,8 +14,8 @@ enum { REASONS = 8 };
 typedef struct cxi_calls {
   const cxi_code *code;
   uint64_t hits, compiled, clock;
-  uint32_t n_kept;
-  cxi_compiled **kept; /* cache_max of them; references */
+  uint32_t n_kept, room;
+  cxi_compiled **kept; /* at most cache_max of them; references */
   uint32_t n_sigs;     /* of the signature compiled last */
   cxi_sig *sigs;
   char reasons[REASONS][1024];
@@ -44,15 +44,8 @@ static void compiled_free(struct cxi_compiled *c) {
 static cxi_calls *calls_of(const cxi_code *code) {
   if (code->calls) return code->calls;
   cxi_calls *calls = cxi_alloc_zeroed(1, sizeof *calls);
-  cxi_compiled **kept =
-      cxi_alloc_zeroed((size_t)code->as.jit.cache_max, sizeof *kept);
-  if (!calls || !kept) {
-    cxi_free(calls);
-    cxi_free(kept);
-    return NULL;
-  }
+  if (!calls) return NULL;
   calls->code = code;
-  calls->kept = kept;
   calls->next = all;
   all = calls;
   ((cxi_code *)code)->calls = calls; /* the one field that changes */
@@ -60,8 +53,9 @@ static cxi_calls *calls_of(const cxi_code *code) {
   return calls;
 }
 
-/* A place in the list, the least used one's if it is full. */
-static uint32_t place_for(cxi_calls *calls) {
+/* A place in the list, the least used one's if it is full or memory is short;
+ * NULL if there is none. */
+static cxi_compiled **place_for(cxi_calls *calls) {
   const uint32_t most = (uint32_t)calls->code->as.jit.cache_max;
   uint32_t least = 0;
   for (uint32_t i = 0; i < calls->n_kept; i++) {
@@ -71,13 +65,16 @@ static uint32_t place_for(cxi_calls *calls) {
     }
     if (calls->kept[i]->used < calls->kept[least]->used) least = i;
   }
-  if (calls->n_kept < most && (calls->n_kept == 0 || calls->kept[least]->exe))
-    return calls->n_kept++;
+  if (calls->n_kept < most && (calls->n_kept == 0 || calls->kept[least]->exe) &&
+      cxi_grow(&calls->kept, &calls->room, calls->n_kept + (size_t)1,
+               sizeof *calls->kept))
+    return &calls->kept[calls->n_kept++];
+  if (!calls->n_kept) return NULL;
   cxi_compiled *old = calls->kept[least];
   cxi_executable_release(old->exe);
   old->exe = NULL;
   drop(old);
-  return least;
+  return &calls->kept[least];
 }
 
 /* -- reasons -------------------------------------------------------------- */
@@ -183,16 +180,20 @@ static void note_miss(cxi_calls *calls, const cxi_invocation *call) {
 
 static void remember(const cxi_invocation *call, cxi_executable *exe) {
   cxi_compiled *made = cxi_alloc_zeroed(1, sizeof *made);
-  cxi_compiled *old = call->entry->compiled;
   pthread_mutex_lock(&lock);
+  /* Another thread may have remembered one since. */
+  cxi_compiled *old = call->entry->compiled;
   cxi_calls *calls = calls_of(call->f->code);
   if (calls) {
     note_miss(calls, call);
-    if (made) {
+    cxi_compiled **place = made ? place_for(calls) : NULL;
+    if (!place) {
+      cxi_free(made);
+    } else {
       *made = (cxi_compiled){ .refs = 2,
                               .exe = cxi_executable_retain(exe),
                               .used = ++calls->clock };
-      calls->kept[place_for(calls)] = made;
+      *place = made;
       if (old) drop(old);
       __atomic_store_n(&call->entry->compiled, made, __ATOMIC_RELEASE);
     }

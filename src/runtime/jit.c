@@ -203,7 +203,10 @@ static bool run_executable(running *r, const cxi_device *device) {
   cxi_error error;
   error.code = CX_OK;
   bool started = false;
-  if (r->donate && !r->call->entry->compiled && !check_usable(r)) return false;
+  if (r->donate &&
+      !__atomic_load_n(&r->call->entry->compiled, __ATOMIC_ACQUIRE) &&
+      !check_usable(r))
+    return false;
   /* While checks are on, inputs must still be there to look for a NaN. */
   const bool *donate = r->ctx->checks ? NULL : r->donate;
   cxi_executable *exe =

@@ -382,6 +382,34 @@ static void write_dot(jaxpr_program *p, jaxpr_equation *e) {
       jaxpr_ints(json_array_get(batch, 0)),
       jaxpr_ints(json_array_get(batch, 1)), jaxpr_dtype_text(e->out->dtype));
 }
+static void write_conv(jaxpr_program *p, jaxpr_equation *e) {
+  const json_t *d = list(e, "dimension_numbers"), *padding = list(e, "padding");
+  cx_dims low = { .n = 0 }, high = low;
+  for (; low.n < (int)json_array_size(padding) && low.n < CX_MAX_DIMS;
+       low.n++) {
+    const json_t *x = json_array_get(padding, (size_t)low.n);
+    low.d[low.n] = json_integer_value(json_array_get(x, 0));
+    high.d[low.n] = json_integer_value(json_array_get(x, 1));
+  }
+  high.n = low.n;
+  bool whole = e->in[0].dtype < CX_F16, sum = e->out->dtype >= CX_F16;
+  if (e->in[0].dtype != e->in[1].dtype || (whole && sum))
+    for (int i = 0; i < 2; i++)
+      e->in[i] = jaxpr_convert(p, e->in[i], e->out->dtype);
+  *e->out = jaxpr_emit(
+      p, e->out->dtype, e->out->shape, 2, e->in,
+      "conv_general_dilated[strides=%s, low=%s, high=%s, lhs_dilation=%s, "
+      "rhs_dilation=%s, lhs_axes=%s, rhs_axes=%s, out_axes=%s, "
+      "feature_groups=%lld, batch_groups=%lld, type=%s]",
+      jaxpr_ints(list(e, "window_strides")), jaxpr_list(low), jaxpr_list(high),
+      jaxpr_ints(list(e, "lhs_dilation")), jaxpr_ints(list(e, "rhs_dilation")),
+      jaxpr_ints(json_object_get(d, "lhs_spec")),
+      jaxpr_ints(json_object_get(d, "rhs_spec")),
+      jaxpr_ints(json_object_get(d, "out_spec")),
+      (long long)integer(e, "feature_group_count"),
+      (long long)integer(e, "batch_group_count"),
+      jaxpr_dtype_text(e->out->dtype));
+}
 static void write_bits(jaxpr_program *p, jaxpr_equation *e) {
   *e->out =
       jaxpr_emit(p, e->out->dtype, e->out->shape, 1, e->in,
@@ -460,6 +488,7 @@ static const struct {
   { "argmax", write_argmax },
   { "argmin", write_argmax },
   { "dot_general", write_dot },
+  { "conv_general_dilated", write_conv },
   { "random_bits", write_bits },
   { "random_split", write_random_split },
   { "threefry2x32", write_threefry },

@@ -52,9 +52,9 @@ cx_dims jaxpr_dims(const json_t *list) {
   return dims;
 }
 static char *room(void) {
-  static char rooms[8][256];
+  static char rooms[16][256];
   static int next;
-  return rooms[next++ % 8];
+  return rooms[next++ % 16];
 }
 static int print_numbers(char *text, size_t bytes, cx_dims dims) {
   int at = 0;

@@ -53,7 +53,7 @@ ref jaxpr_missing(jaxpr_writer *w, const char *primitive);
 cx_dtype jaxpr_dtype(const char *name); /* 0: none of Calx's */
 const char *jaxpr_dtype_text(cx_dtype dtype);
 cx_dims jaxpr_dims(const json_t *list);
-/* "(2,3)", in a buffer that lives until eight more were asked for. */
+/* "(2,3)", in a buffer that lives until sixteen more were asked for. */
 const char *jaxpr_list(cx_dims dims);
 const char *jaxpr_ints(const json_t *list);
 const char *jaxpr_type(cx_dtype dtype, cx_dims shape);     /* "f32[2,3]" */

@@ -76,6 +76,10 @@ cx cxi_argmin(cx x, int axis, cx_dtype type);
 /* addend: of the result's type, or {0} */
 cx cxi_dot_general(cx a, cx b, cx addend, const cxi_dot_general_params *params);
 
+/* -- conv ------------------------------------------------------------------------------ */
+cx cxi_conv_general_dilated(cx lhs, cx rhs,
+                            const cxi_conv_general_dilated_params *params);
+
 /* -- random -------------------------------------------------------------------------- */
 cx cxi_random_seed(cx seed);
 cx cxi_random_wrap(cx words);

@@ -50,7 +50,7 @@ static bool infer_pairs(cxi_infer *c, const char *what, const cx_dims *lhs,
   return true;
 }
 
-static bool infer_dtypes(cxi_infer *c, cx_dtype type) {
+bool cxi_dot_infer_dtypes(cxi_infer *c, cx_dtype type) {
   if (!cxi_infer_kind(c, 0, CXI_ACCEPT_ORDERED) ||
       !cxi_infer_one_dtype(c, 0, 2))
     return false;
@@ -82,7 +82,7 @@ static bool infer_dot_general(cxi_infer *c) {
   if (c->n_in != 2 && c->n_in != 3)
     return cxi_infer_fail(c, CX_ESHAPE, "takes 2 or 3 operands, not %u",
                           c->n_in);
-  if (!infer_dtypes(c, p->type) ||
+  if (!cxi_dot_infer_dtypes(c, p->type) ||
       !infer_side(c, 0, &p->lhs_contract, &p->lhs_batch) ||
       !infer_side(c, 1, &p->rhs_contract, &p->rhs_batch) ||
       !infer_pairs(c, "contracted", &p->lhs_contract, &p->rhs_contract) ||
@@ -171,8 +171,7 @@ static cx product(const side *s, bool other_first, cx ct, cx other, cx addend) {
                          addend, &p);
 }
 
-/* A floating dtype that holds both. */
-static cx_dtype common_float(cx_dtype a, cx_dtype b) {
+cx_dtype cxi_dot_common_float(cx_dtype a, cx_dtype b) {
   if (a == b) return a;
   return a == CX_F64 || b == CX_F64 ? CX_F64 : CX_F32;
 }
@@ -193,8 +192,8 @@ static void transpose_dot_general(const cxi_rule *r, const cx *in, const cx *ct,
   for (int i = 0; i < 2; i++) {
     if (!cx_is_none(in[i])) continue;
     const side s = side_of(r, i == 0);
-    const cx_dtype dtype = common_float(cxi_type_dtype(r->in_types[1 - i]),
-                                        cxi_type_dtype(r->out_types[0]));
+    const cx_dtype dtype = cxi_dot_common_float(
+        cxi_type_dtype(r->in_types[1 - i]), cxi_type_dtype(r->out_types[0]));
     acc[i] = cotangent_of(&s, cxi_convert(ct[0], dtype),
                           cxi_convert(in[1 - i], dtype), acc[i]);
   }

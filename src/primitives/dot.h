@@ -8,6 +8,12 @@
  * low bits are those of every other width) for integers and bools. */
 cx_dtype cxi_dot_wide(cx_dtype operands, cx_dtype result);
 
+/* infer: two operands of one dtype whose products are summed to `type`: floats
+ * to floats, integers to integers, bools to bools. */
+bool cxi_dot_infer_dtypes(cxi_infer *c, cx_dtype type);
+/* A floating dtype that holds both. */
+cx_dtype cxi_dot_common_float(cx_dtype a, cx_dtype b);
+
 /* out = addend + a b (addend NULL: 0), the sum over K first. One order: each
  * element is fma(a[k], b[k], sum) for k in row-major order of the contracted
  * axes as listed, from 0, in the wide dtype; the addend comes last, and the

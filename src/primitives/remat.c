@@ -68,7 +68,8 @@ static void mark_kept(const cxi_checkpoint_params *params, const cxi_program *p,
         e->prim == CXI_PRIM_dot_general ? e->params : NULL;
     for (uint32_t v = e->out; v < e->out + e->n_out; v++) {
       if (policy == EVERYTHING) kept[v] = true;
-      if (policy == DOTS) kept[v] = dot != NULL;
+      if (policy == DOTS)
+        kept[v] = dot || e->prim == CXI_PRIM_conv_general_dilated;
       if (policy == DOTS_NO_BATCH) kept[v] = dot && dot->lhs_batch.n == 0;
       if (policy == ALL_BUT_NAMES) kept[v] = !kept[v];
       if (policy >= NAMES && e->prim == CXI_PRIM_name) kept[v] = false;

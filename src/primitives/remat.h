@@ -7,8 +7,8 @@
 /* Whether a checkpoint's policy has that name:
  *   nothing         only the inputs are kept
  *   everything      all that the backward pass needs
- *   dots            results of dot_general
- *   dots_no_batch   those without batch dimensions
+ *   dots            results of dot_general and conv_general_dilated
+ *   dots_no_batch   results of dot_general without batch dimensions
  *   names           values tagged by a name among `names`
  *   all_but_names   all but those */
 bool cxi_remat_policy_valid(cxi_name policy);

@@ -514,6 +514,23 @@ static void check_text(const cxi_program *p) {
   cxi_free(text);
 }
 
+static void check_example(const char *text, uint64_t *state) {
+  const cxi_program *p = parse(text);
+  check_text(p);
+  check_batch(p, state);
+  cxi_program_release(p);
+  char *sharp = in_f64(text);
+  p = parse(sharp);
+  check_derivatives(p, state);
+  cxi_program_release(p);
+  free(sharp);
+}
+
+void check_rules_of(const char *text) {
+  uint64_t state = strlen(text);
+  check_example(text, &state);
+}
+
 void check_rules(cxi_prim prim) {
   const cxi_row *row = cxi_row_of(prim);
   uint64_t state = prim;
@@ -523,15 +540,6 @@ void check_rules(cxi_prim prim) {
   assert_true(row->jvp || row->no_jvp);
   assert_true(row->transpose || row->no_transpose);
   assert_true(row->batch || row->no_batch);
-  for (const char *const *text = row->examples; *text; text++) {
-    const cxi_program *p = parse(*text);
-    check_text(p);
-    check_batch(p, &state);
-    cxi_program_release(p);
-    char *sharp = in_f64(*text);
-    p = parse(sharp);
-    check_derivatives(p, &state);
-    cxi_program_release(p);
-    free(sharp);
-  }
+  for (const char *const *text = row->examples; *text; text++)
+    check_example(*text, &state);
 }

@@ -21,6 +21,7 @@ void check_errors(const row_error *cases, size_t n);
  * axes is a loop, bit for bit; tangents are differences; <ct, J v> is
  * <J' ct, v>, also with accumulators. */
 void check_rules(cxi_prim prim);
+void check_rules_of(const char *text); /* the same of one program */
 
 /* Memory for a dense array, filled with small numbers from *state. */
 cxi_view array_random(cx_aval type, uint64_t *state);

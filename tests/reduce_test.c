@@ -67,7 +67,32 @@ static const row_values values[] = {
     "0 1", "1" },
 };
 
+static const row_values products[] = {
+  { "program @m(%0: f32[2,3]) { %1: f32[2] = reduce_prod[axes=(1)] %0 %2: "
+    "f32[3] = reduce_prod[axes=(0)] %0 %3: f32[] = reduce_prod[axes=(1,0)] %0 "
+    "return %1, %2, %3 }",
+    "1 2 3 4 5 6", "6 120; 4 10 18; 720" },
+  { "program @m(%0: f32[0,2]) { %1: f32[2] = reduce_prod[axes=(0)] %0 "
+    "return %1 }",
+    "", "1 1" },
+  { "program @m(%0: i8[3]) { %1: i8[] = reduce_prod[axes=(0)] %0 return %1 }",
+    "16 8 3", "-128" },
+  /* beyond f16 in between: the product runs in f32 */
+  { "program @m(%0: f16[3]) { %1: f16[] = reduce_prod[axes=(0)] %0 return %1 }",
+    "2048 64 0.03125", "4096" },
+  { "program @m(%0: u8[3]) { %1: u8[] = reduce_xor[axes=(0)] %0 return %1 }",
+    "12 10 1", "7" },
+  { "program @m(%0: bool[2,3]) { %1: bool[2] = reduce_xor[axes=(1)] %0 "
+    "return %1 }",
+    "1 1 0 1 1 1", "0 1" },
+};
+
 static const row_error errors[] = {
+  { "program @m(%0: bool[2]) { %1: bool[] = reduce_prod[axes=(0)] %0 "
+    "return %1 }",
+    "needs an integer or floating dtype, got bool[2]" },
+  { "program @m(%0: f32[2]) { %1: f32[] = reduce_xor[axes=(0)] %0 return %1 }",
+    "needs a bool or integer dtype" },
   { "program @m(%0: f32[2,3]) { %1: f32[2] = reduce_sum[axes=(2)] %0 "
     "return %1 }",
     "reduce_sum: axes (2): not distinct axes of f32[2,3]" },
@@ -92,6 +117,7 @@ static const row_error errors[] = {
 static void test_values(void **state) {
   (void)state;
   check_values(values, COUNT(values));
+  check_values(products, COUNT(products));
 }
 
 static void test_errors(void **state) {
@@ -102,9 +128,9 @@ static void test_errors(void **state) {
 static void test_rules(void **state) {
   (void)state;
   static const cxi_prim rows[] = {
-    CXI_PRIM_reduce_sum, CXI_PRIM_reduce_max, CXI_PRIM_reduce_min,
-    CXI_PRIM_reduce_and, CXI_PRIM_reduce_or,  CXI_PRIM_argmax,
-    CXI_PRIM_argmin,
+    CXI_PRIM_reduce_sum, CXI_PRIM_reduce_max,  CXI_PRIM_reduce_min,
+    CXI_PRIM_reduce_and, CXI_PRIM_reduce_or,   CXI_PRIM_argmax,
+    CXI_PRIM_argmin,     CXI_PRIM_reduce_prod, CXI_PRIM_reduce_xor,
   };
   for (size_t i = 0; i < COUNT(rows); i++) check_rules(rows[i]);
 }

@@ -362,6 +362,11 @@ static void write_argmax(jaxpr_program *p, jaxpr_equation *e) {
       (long long)json_integer_value(json_array_get(list(e, "axes"), 0)),
       jaxpr_dtype_text(e->out->dtype));
 }
+static void write_cumulate(jaxpr_program *p, jaxpr_equation *e) {
+  *e->out = jaxpr_emit(p, e->out->dtype, e->out->shape, 1, e->in,
+                       "%s[axis=%lld, reverse=%s]", e->name,
+                       (long long)integer(e, "axis"), truth(e, "reverse"));
+}
 static void write_dot(jaxpr_program *p, jaxpr_equation *e) {
   const json_t *d = list(e, "dimension_numbers");
   const json_t *contract = json_array_get(d, 0), *batch = json_array_get(d, 1);
@@ -485,6 +490,13 @@ static const struct {
   { "reduce_min", write_reduce },
   { "reduce_and", write_reduce },
   { "reduce_or", write_reduce },
+  { "reduce_prod", write_reduce },
+  { "reduce_xor", write_reduce },
+  { "cumsum", write_cumulate },
+  { "cumprod", write_cumulate },
+  { "cummax", write_cumulate },
+  { "cummin", write_cumulate },
+  { "cumlogsumexp", write_cumulate },
   { "argmax", write_argmax },
   { "argmin", write_argmax },
   { "dot_general", write_dot },

@@ -23,7 +23,7 @@ typedef struct cx_reduce_opt {
   cx_dtype type;           /* of the result */
 } cx_reduce_opt;
 typedef enum cx_red {
-  CX_RED_SUM, CX_RED_MAX, CX_RED_MIN, CX_RED_MEAN, CX_RED_VAR,
+  CX_RED_SUM, CX_RED_PROD, CX_RED_MAX, CX_RED_MIN, CX_RED_MEAN, CX_RED_VAR,
   CX_RED_STD, CX_RED_ANY, CX_RED_ALL, CX_RED_ARGMAX, CX_RED_ARGMIN,
   CX_RED_LOGSUMEXP, CX_RED_NORM
 } cx_red;
@@ -38,6 +38,8 @@ CX_API CX_USED cx cx_reduce_(cx_red kind, cx a, cx_dims axes, cx_reduce_opt opt,
              CX_OPT(cx_reduce_opt, __VA_ARGS__), CX_AT)
 /* Bools and integers narrower than 32 bits sum in i32 or u32. */
 #define cx_sum(...) CX_R(CX_RED_SUM, __VA_ARGS__)
+/* Widened as a sum is. Its gradient does not divide: it is right at zeros. */
+#define cx_prod(...) CX_R(CX_RED_PROD, __VA_ARGS__)
 /* NaN if there is one; the gradient is split evenly over ties. CX_ESHAPE for an
  * extent of 0. */
 #define cx_max(...) CX_R(CX_RED_MAX, __VA_ARGS__)
@@ -57,6 +59,31 @@ CX_API CX_USED cx cx_reduce_(cx_red kind, cx a, cx_dims axes, cx_reduce_opt opt,
 #define cx_logsumexp(...) CX_R(CX_RED_LOGSUMEXP, __VA_ARGS__)
 /* sqrt(sum(x x)); its gradient at 0 is NaN */
 #define cx_norm(...) CX_R(CX_RED_NORM, __VA_ARGS__)
+
+/* cx_cumsum(x, axis), cx_cumsum(x, axis, .reverse = true): element i of the
+ * result is the sum of elements 0 to i along the axis, or of those from i to
+ * the end. The shape is that of x; so is the dtype, but bools become i32 and
+ * integers f32 for cx_cumlogsumexp; .type converts x before. One element is
+ * taken after the other; f16 and bf16 run in f32.
+ *   CX_EINDEX: no such axis. CX_EDTYPE: the dtype is not taken. */
+typedef struct cx_cum_opt {
+  size_t size_;
+  bool reverse;
+  cx_dtype type;           /* of the result */
+} cx_cum_opt;
+#define cx_cumsum(...) CX_CUM(CX_RED_SUM, __VA_ARGS__, )
+/* Its gradient does not divide: it is right at zeros. */
+#define cx_cumprod(...) CX_CUM(CX_RED_PROD, __VA_ARGS__, )
+/* NaN from the first one on. */
+#define cx_cummax(...) CX_CUM(CX_RED_MAX, __VA_ARGS__, )
+#define cx_cummin(...) CX_CUM(CX_RED_MIN, __VA_ARGS__, )
+/* log(sum(e^x)) without overflow */
+#define cx_cumlogsumexp(...) CX_CUM(CX_RED_LOGSUMEXP, __VA_ARGS__, )
+#define CX_CUM(kind, a, axis, ...)         \
+  cx_cumulate_(kind, CX_A(a), (axis),      \
+               CX_OPT(cx_cum_opt, __VA_ARGS__), CX_AT)
+CX_API CX_USED cx cx_cumulate_(cx_red kind, cx a, int axis, cx_cum_opt opt,
+                               const char *at);
 
 #ifdef __cplusplus
 }

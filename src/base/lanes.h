@@ -6,16 +6,17 @@
  * with lane i + 32 for i < 32, then i + 16, 8, 4, 2 and 1; lane 0 is the
  * result. With fewer than 64 elements the lanes from n on are absent and a
  * pair without a second one is its first. Of no elements the sum is +0, the
- * maximum the dtype's lowest and the minimum its highest value.
+ * product 1, the maximum the dtype's lowest and the minimum its highest value.
  *
  * This is the definition: its bits depend on the elements and on n alone, and
  * every executor must give the same, on every instruction set and with any
  * number of threads. A vector kernel (64 lanes are four registers of sixteen
- * f32) may start absent lanes from -0, the identity of the sum of floats, or
- * from the empty maximum or minimum: that gives the same bits, NaN apart.
+ * f32) may start absent lanes from -0, the identity of the sum of floats, 1 or
+ * the empty maximum or minimum: that gives the same bits, NaN apart.
  *
  * For each dtype T of i8 ... f64:
- *   cxi_lanes_sum_T, cxi_lanes_max_T, cxi_lanes_min_T(x, n, stride)
+ *   cxi_lanes_sum_T, cxi_lanes_prod_T, cxi_lanes_max_T, cxi_lanes_min_T
+ *     (x, n, stride)
  * and for elements that come one by one, op being cxi_add_T, cxi_max_T, ...
  *   cxi_lanes_T lanes = { 0 };
  *   cxi_lanes_put_T(&lanes, x, op) ...;  y = cxi_lanes_join_T(&lanes, empty, op)

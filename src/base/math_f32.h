@@ -378,6 +378,9 @@ static inline float cxi_sign_f32(float x) {
   return x > 0.0f || x < 0.0f ? one : x;
 }
 
+static inline float cxi_mul_f32(float a, float b) {
+  return a * b;
+}
 static inline float cxi_add_f32(float a, float b) {
   return a + b;
 }

@@ -122,6 +122,9 @@ static inline double cxi_rem_f64(double x, double y) {
   return fmod(x, y);
 }
 
+static inline double cxi_mul_f64(double a, double b) {
+  return a * b;
+}
 static inline double cxi_add_f64(double a, double b) {
   return a + b;
 }

@@ -45,6 +45,8 @@ static const cx_dims *reduced_axes(const cxi_node *node, cx_dims *room) {
   case CXI_PRIM_reduce_min:
   case CXI_PRIM_reduce_and:
   case CXI_PRIM_reduce_or:
+  case CXI_PRIM_reduce_prod:
+  case CXI_PRIM_reduce_xor:
     return &((const cxi_reduce_sum_params *)node->params)->axes;
   case CXI_PRIM_argmax:
   case CXI_PRIM_argmin:

@@ -69,6 +69,20 @@ cx cxi_reduce(cxi_prim prim, cx x, cx_dims axes); /* reduce_* */
 static inline cx cxi_reduce_sum(cx x, cx_dims axes) {
   return cxi_reduce(CXI_PRIM_reduce_sum, x, axes);
 }
+/* cumsum, cumprod, cummax, cummin, cumlogsumexp */
+cx cxi_cumulate(cxi_prim prim, cx x, int axis, bool reverse);
+/* The same by a tree of operations on slices, ceil(log2 n) deep: for an
+ * associative f, y[i] = f(y[i-1], x[i]) along the axis, from the end if
+ * reverse. Each of the n trees that x[] are is an array, all of one length
+ * along the axis; f fills out[] of n from a[] and b[], arrays like parts of
+ * x. False after reporting. */
+typedef bool cxi_associative(void *user, const cx *a, const cx *b, cx *out);
+bool cxi_associative_scan(cxi_associative *f, void *user, uint32_t n,
+                          const cx *x, int axis, bool reverse, cx *out);
+/* All elements along the axis joined by neighbours, again by neighbours, and
+ * so on: the axis is of size 1 afterwards. It is not empty. */
+bool cxi_associative_fold(cxi_associative *f, void *user, uint32_t n,
+                          const cx *x, int axis, cx *out);
 cx cxi_argmax(cx x, int axis, cx_dtype type);
 cx cxi_argmin(cx x, int axis, cx_dtype type);
 

@@ -8,6 +8,12 @@ cx cxi_reduce(cxi_prim prim, cx x, cx_dims axes) {
   return cxi_emit1(prim, &p, 1, &x);
 }
 
+cx cxi_cumulate(cxi_prim prim, cx x, int axis, bool reverse) {
+  /* All cum* primitives have these parameters. */
+  const cxi_cumsum_params p = { .axis = axis, .reverse = reverse };
+  return cxi_emit1(prim, &p, 1, &x);
+}
+
 cx cxi_argmax(cx x, int axis, cx_dtype type) {
   const cxi_argmax_params p = { .axis = axis, .type = type };
   return cxi_emit1(CXI_PRIM_argmax, &p, 1, &x);

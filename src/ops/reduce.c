@@ -5,6 +5,7 @@
 
 static const char *const names[] = {
   [CX_RED_SUM] = "sum",
+  [CX_RED_PROD] = "prod",
   [CX_RED_MAX] = "max",
   [CX_RED_MIN] = "min",
   [CX_RED_MEAN] = "mean",
@@ -52,6 +53,9 @@ static cx widened(cx x) {
 }
 static cx sum(const reduction *r, cx x) {
   return cxi_reduce_sum(masked(r, widened(x), 0), r->axes);
+}
+static cx prod(const reduction *r) {
+  return cxi_reduce(CXI_PRIM_reduce_prod, masked(r, widened(r->x), 1), r->axes);
 }
 /* The number of elements: a constant, or a sum of the mask. */
 static cx count(const reduction *r, cx like) {
@@ -121,6 +125,8 @@ static cx reduce(cx_red kind, const reduction *r, cx_reduce_opt opt) {
   switch (kind) {
   case CX_RED_SUM:
     return sum(r, r->x);
+  case CX_RED_PROD:
+    return prod(r);
   case CX_RED_MEAN:
     return mean(r, r->x);
   case CX_RED_VAR:

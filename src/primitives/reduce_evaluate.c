@@ -59,11 +59,27 @@ static wide_number sum_of_row(cx_dtype wide, const void *row, int64_t n) {
   return sum;
 }
 
+static wide_number product_of_row(cx_dtype wide, const void *row, int64_t n) {
+  wide_number product = { .u = 1 };
+  if (wide == CX_F32)
+    product.f = cxi_lanes_prod_f32(row, n, 1);
+  else if (wide == CX_F64)
+    product.d = cxi_lanes_prod_f64(row, n, 1);
+  else
+    for (int64_t i = 0; i < n; i++) product.u *= ((const uint64_t *)row)[i];
+  return product;
+}
+
 static wide_number bits_of_row(cxi_prim prim, cx_dtype type,
                                const uint64_t *row, int64_t n) {
   const bool every = prim == CXI_PRIM_reduce_and;
   uint64_t bits = every ? (type == CX_BOOL ? 1 : UINT64_MAX) : 0;
-  for (int64_t i = 0; i < n; i++) bits = every ? bits & row[i] : bits | row[i];
+  for (int64_t i = 0; i < n; i++) {
+    if (prim == CXI_PRIM_reduce_xor)
+      bits ^= row[i];
+    else
+      bits = every ? bits & row[i] : bits | row[i];
+  }
   return (wide_number){ .u = bits };
 }
 
@@ -72,6 +88,8 @@ static wide_number reduce_row(cxi_prim prim, cx_dtype wide, cx_dtype type,
   switch (prim) {
   case CXI_PRIM_reduce_sum:
     return sum_of_row(wide, row, n);
+  case CXI_PRIM_reduce_prod:
+    return product_of_row(wide, row, n);
   case CXI_PRIM_reduce_max:
     return extremum_of_row(wide, type, row, n, 1);
   case CXI_PRIM_reduce_min:

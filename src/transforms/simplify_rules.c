@@ -172,6 +172,7 @@ cx cxi_simplify_equation(const cxi_builder *b, cxi_prim prim,
   case CXI_PRIM_reduce_sum:
   case CXI_PRIM_reduce_max:
   case CXI_PRIM_reduce_min:
+  case CXI_PRIM_reduce_prod:
     return has_type(in[0], type) ? in[0] : no_rule;
   default:
     return no_rule;

@@ -43,6 +43,8 @@ static bool axes_of(const cxi_unit *unit, cx_dims *out) {
   case CXI_PRIM_reduce_min:
   case CXI_PRIM_reduce_and:
   case CXI_PRIM_reduce_or:
+  case CXI_PRIM_reduce_prod:
+  case CXI_PRIM_reduce_xor:
     *out = ((const cxi_reduce_sum_params *)unit->params)->axes;
     break;
   default:

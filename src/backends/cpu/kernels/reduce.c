@@ -79,17 +79,26 @@ CXI_INLINE T either_bool(T x, T y) {
 #define OP either_bool
 #define EMPTY 0
 #include "backends/cpu/kernels/reduce.inc"
+CXI_INLINE T one_of_bool(T x, T y) {
+  return x ^ y;
+}
+#define NAME(name) xor_##name##_bool
+#define OP one_of_bool
+#define EMPTY 0
+#include "backends/cpu/kernels/reduce.inc"
 static const cxi_cpu_row_kernel by_rows_bool[CXI_N_PRIMS] = {
   [CXI_PRIM_reduce_max] = or_rows_bool,
   [CXI_PRIM_reduce_min] = and_rows_bool,
   [CXI_PRIM_reduce_and] = and_rows_bool,
   [CXI_PRIM_reduce_or] = or_rows_bool,
+  [CXI_PRIM_reduce_xor] = xor_rows_bool,
 };
 static const cxi_cpu_column_kernel by_columns_bool[CXI_N_PRIMS] = {
   [CXI_PRIM_reduce_max] = or_columns_bool,
   [CXI_PRIM_reduce_min] = and_columns_bool,
   [CXI_PRIM_reduce_and] = and_columns_bool,
   [CXI_PRIM_reduce_or] = or_columns_bool,
+  [CXI_PRIM_reduce_xor] = xor_columns_bool,
 };
 
 #define SET(TYPE, type)               \

@@ -121,6 +121,8 @@ static bool differs_on_purpose(const char *what, const double *x, double got) {
   /* The subgradient of |x| at 0 is sign(0). */
   if (strcmp(what, "d abs / d x0") == 0)
     return isnan(x[0]) ? isnan(got) : x[0] == 0 && got == 0;
+  /* The record's 2^100 is 2e-6 away from it. */
+  if (strcmp(what, "exp2") == 0) return x[0] == 100 && got == 0x1p100;
   /* -x / y^2 is computed without y^2, which leaves the range of f32 here. */
   if (strcmp(what, "d div / d x1") == 0)
     return x[1] * x[1] < 0x1p-126 || x[1] * x[1] > FLT_MAX;

@@ -38,6 +38,20 @@ static const char *const plain[][2] = {
   { "tanh", "tanh" },
   { "erf", "erf" },
   { "erf_inv", "erf_inv" },
+  { "exp2", "exp2" },
+  { "log2", "log2" },
+  { "tan", "tan" },
+  { "asin", "asin" },
+  { "acos", "acos" },
+  { "atan", "atan" },
+  { "sinh", "sinh" },
+  { "cosh", "cosh" },
+  { "asinh", "asinh" },
+  { "acosh", "acosh" },
+  { "atanh", "atanh" },
+  { "erfc", "erfc" },
+  { "cbrt", "cbrt" },
+  { "atan2", "atan2" },
   { "sqrt", "sqrt" },
   { "rsqrt", "rsqrt" },
   { "square", "square" },
@@ -152,6 +166,23 @@ static void write_one_minus_square(jaxpr_program *p, jaxpr_equation *e) {
   ref two[2] = { jaxpr_number(x->dtype, 1),
                  jaxpr_emit(p, x->dtype, x->shape, 2, x, "mul") };
   *e->out = jaxpr_emit(p, x->dtype, x->shape, 2, two, "sub");
+}
+
+/* c0 + x (c1 + x (...)): the operands are x, c0, c1, ... */
+static void write_polynomial(jaxpr_program *p, jaxpr_equation *e) {
+  cx_dtype type = e->out->dtype;
+  cx_dims shape = e->out->shape;
+  for (int i = 0; i < e->n_in; i++)
+    e->in[i] = jaxpr_spread(p, jaxpr_convert(p, e->in[i], type), shape);
+  ref sum[2] = { jaxpr_full(p, type, shape, 0) };
+  for (int i = e->n_in - 1; i > 0; i--) {
+    ref product[2] = { sum[0], e->in[0] };
+    sum[0] = i == e->n_in - 1 ? sum[0]
+                              : jaxpr_emit(p, type, shape, 2, product, "mul");
+    sum[1] = e->in[i];
+    sum[0] = jaxpr_emit(p, type, shape, 2, sum, "add");
+  }
+  *e->out = sum[0];
 }
 
 /* -- shape ------------------------------------------------------------------------------------ */
@@ -465,6 +496,7 @@ static const struct {
   { "round", write_round },
   { "name", write_name },
   { "one_minus_square", write_one_minus_square },
+  { "polynomial", write_polynomial },
   { "broadcast_in_dim", write_broadcast },
   { "reshape", write_reshape },
   { "expand_dims", write_reshape },

@@ -54,6 +54,11 @@ static inline double cxi_erf_f64(double x) {
   return erf(x);
 }
 
+/* The C library's is 5 units away at worst. */
+static inline double cxi_erfc_f64(double x) {
+  return (double)erfcl((long double)x);
+}
+
 /* A start good to 0.2 % (S. Winitzki, "A handy approximation for the error
  * function and its inverse", 2008), then three steps of Halley's method, each
  * of which cubes the error; beyond 1/2 on erfc, lest 1 - |x| lose its places. */
@@ -72,6 +77,64 @@ static inline double cxi_erf_inv_f64(double x) {
     y -= newton / (1.0 + y * newton);
   }
   return copysign(y, x);
+}
+
+static inline double cxi_exp2_f64(double x) {
+  return exp2(x);
+}
+
+static inline double cxi_log2_f64(double x) {
+  return log2(x);
+}
+
+/* The C library's, up to 4 units away, and a step of Newton's method with the
+ * remainder y^3 - x in twice the places. */
+static inline double cxi_cbrt_f64(double x) {
+  const double y = cbrt(x), square = y * y;
+  if (y == 0.0 || !(cxi_abs_f64(y) < INFINITY)) return y;
+  const double rest = fma(square, y, -x) + fma(y, y, -square) * y;
+  return y - rest / (3.0 * square);
+}
+
+static inline double cxi_tan_f64(double x) {
+  return tan(x);
+}
+
+static inline double cxi_asin_f64(double x) {
+  return asin(x);
+}
+
+static inline double cxi_acos_f64(double x) {
+  return acos(x);
+}
+
+static inline double cxi_atan_f64(double x) {
+  return atan(x);
+}
+
+static inline double cxi_atan2_f64(double y, double x) {
+  return atan2(y, x);
+}
+
+static inline double cxi_sinh_f64(double x) {
+  return sinh(x);
+}
+
+static inline double cxi_cosh_f64(double x) {
+  return cosh(x);
+}
+
+static inline double cxi_asinh_f64(double x) {
+  return asinh(x);
+}
+
+/* The C library's may be more than 2 units away. */
+static inline double cxi_acosh_f64(double x) {
+  return (double)acoshl((long double)x);
+}
+
+static inline double cxi_atanh_f64(double x) {
+  return atanh(x);
 }
 
 static inline double cxi_sqrt_f64(double x) {

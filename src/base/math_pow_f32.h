@@ -13,24 +13,29 @@
 #include "base/half.h"
 #include "base/math_f32.h"
 
-/* log2 of a positive number: k + s L(s^2) with s = f / (2 + f) and 1 + f in
- * [2/3, 4/3), relative 2^-35.5. */
-static inline double cxi_log2_wide_f32(float x) {
-  const bool subnormal = x < 0x1p-126f;
-  const float scaled = subnormal ? x * 0x1p23f : x;
-  const int32_t k = cxi_log_exponent_f32(scaled);
-  const double f = (double)(cxi_unscale_f32(scaled, k) - 1.0f);
+/* log2(1 + f) for 1 + f in [2/3, 4/3): s L(s^2) with s = f / (2 + f), relative
+ * 2^-35.5. */
+static inline double cxi_wide_log2_tail(double f) {
   const double s = f / (2.0 + f), z = s * s;
   double p = 0x1.64cf367c6a515p-2;
   p = p * z + 0x1.a5125261cbf03p-2;
   p = p * z + 0x1.2778a84c2f648p-1;
   p = p * z + 0x1.ec709b53bdd0ep-1;
   p = p * z + 0x1.71547652d85a5p+1;
-  return (double)(k - (subnormal ? 23 : 0)) + s * p;
+  return s * p;
 }
 
-/* 2^x for |x| <= 200: 2^k 2^r, relative 2^-29.0, rounded once to f32. */
-static inline float cxi_exp2_wide_f32(double x) {
+/* log2 of a positive number. */
+static inline double cxi_log2_wide_f32(float x) {
+  const bool subnormal = x < 0x1p-126f;
+  const float scaled = subnormal ? x * 0x1p23f : x;
+  const int32_t k = cxi_log_exponent_f32(scaled);
+  const double f = (double)(cxi_unscale_f32(scaled, k) - 1.0f);
+  return (double)(k - (subnormal ? 23 : 0)) + cxi_wide_log2_tail(f);
+}
+
+/* 2^x for |x| <= 200: 2^k 2^r, relative 2^-29.0 */
+static inline double cxi_wide_exp2(double x) {
   const double sum = x + 0x1.8p52, r = x - (sum - 0x1.8p52);
   double p = 0x1.41d3935972325p-13;
   p = p * r + 0x1.5f4575795eb71p-10;
@@ -39,7 +44,11 @@ static inline float cxi_exp2_wide_f32(double x) {
   p = p * r + 0x1.ebfbdaddd8f78p-3;
   p = p * r + 0x1.62e430c814745p-1;
   p = p * r + 0x1.0000000260739p+0;
-  return (float)cxi_f64_of_bits(cxi_bits_f64(p) + (cxi_bits_f64(sum) << 52));
+  return cxi_f64_of_bits(cxi_bits_f64(p) + (cxi_bits_f64(sum) << 52));
+}
+
+static inline float cxi_exp2_wide_f32(double x) {
+  return (float)cxi_wide_exp2(x);
 }
 
 /* C's pow: the sign of odd powers, NaN for other powers of negative numbers,

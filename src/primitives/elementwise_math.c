@@ -7,6 +7,7 @@
 #include "primitives/kernels.h"
 
 static const double TWO_OVER_SQRT_PI = 1.1283791670955126;
+static const double LN_2 = 0.69314718055994531;
 static const double HALF_SQRT_PI = 0.88622692545275801;
 
 static cx squared(cx x) {
@@ -87,6 +88,58 @@ const cxi_row cxi_row_log = {
   .evaluate = cxi_evaluate_elementwise,
   .in_place = 1,
   .examples = examples_log,
+  .lo = 0.1,
+  .hi = 4,
+};
+
+/* -- exp2: 2^x ------------------------------------------------------------- */
+static void jvp_exp2(const cxi_rule *r, const cx *in, const cx *dx, cx *out,
+                     cx *dout) {
+  (void)r, (void)in;
+  dout[0] = cxi_mul(dx[0], cxi_scale(out[0], LN_2));
+}
+static const char *const examples_exp2[] = {
+  "program @f(%0: f32[2,3]) { %1: f32[2,3] = exp2 %0 return %1 }",
+  "program @f(%0: f64[]) { %1: f64[] = exp2 %0 return %1 }",
+  "program @f(%0: bf16[5]) { %1: bf16[5] = exp2 %0 return %1 }",
+  "program @f(%0: f16[0,2]) { %1: f16[0,2] = exp2 %0 return %1 }", NULL
+};
+const cxi_row cxi_row_exp2 = {
+  .prim = CXI_PRIM_exp2,
+  .form = CXI_FORM_ELEMENTWISE,
+  .formula = "2^x",
+  .infer = cxi_infer_unary_float,
+  .jvp = jvp_exp2,
+  .no_transpose = "not linear",
+  .batch = cxi_batch_elementwise,
+  .evaluate = cxi_evaluate_elementwise,
+  .in_place = 1,
+  .examples = examples_exp2,
+};
+
+/* -- log2: log(x) / log(2) ------------------------------------------------- */
+static void jvp_log2(const cxi_rule *r, const cx *in, const cx *dx, cx *out,
+                     cx *dout) {
+  (void)r, (void)out;
+  dout[0] = cxi_div(dx[0], cxi_scale(in[0], LN_2));
+}
+static const char *const examples_log2[] = {
+  "program @f(%0: f32[2,3]) { %1: f32[2,3] = log2 %0 return %1 }",
+  "program @f(%0: f64[]) { %1: f64[] = log2 %0 return %1 }",
+  "program @f(%0: bf16[5]) { %1: bf16[5] = log2 %0 return %1 }",
+  "program @f(%0: f16[0,2]) { %1: f16[0,2] = log2 %0 return %1 }", NULL
+};
+const cxi_row cxi_row_log2 = {
+  .prim = CXI_PRIM_log2,
+  .form = CXI_FORM_ELEMENTWISE,
+  .formula = "log(x) / log(2)",
+  .infer = cxi_infer_unary_float,
+  .jvp = jvp_log2,
+  .no_transpose = "not linear",
+  .batch = cxi_batch_elementwise,
+  .evaluate = cxi_evaluate_elementwise,
+  .in_place = 1,
+  .examples = examples_log2,
   .lo = 0.1,
   .hi = 4,
 };
@@ -248,6 +301,33 @@ const cxi_row cxi_row_erf = {
   .examples = examples_erf,
 };
 
+/* -- erfc: 1 - erf(x) ------------------------------------------------------ */
+static void jvp_erfc(const cxi_rule *r, const cx *in, const cx *dx, cx *out,
+                     cx *dout) {
+  (void)r, (void)out;
+  const cx density =
+      cxi_unary(CXI_PRIM_exp, cxi_neg(squared(in[0])));
+  dout[0] = cxi_mul(dx[0], cxi_scale(density, -TWO_OVER_SQRT_PI));
+}
+static const char *const examples_erfc[] = {
+  "program @f(%0: f32[2,3]) { %1: f32[2,3] = erfc %0 return %1 }",
+  "program @f(%0: f64[]) { %1: f64[] = erfc %0 return %1 }",
+  "program @f(%0: bf16[5]) { %1: bf16[5] = erfc %0 return %1 }",
+  "program @f(%0: f16[0,2]) { %1: f16[0,2] = erfc %0 return %1 }", NULL
+};
+const cxi_row cxi_row_erfc = {
+  .prim = CXI_PRIM_erfc,
+  .form = CXI_FORM_ELEMENTWISE,
+  .formula = "1 - erf(x)",
+  .infer = cxi_infer_unary_float,
+  .jvp = jvp_erfc,
+  .no_transpose = "not linear",
+  .batch = cxi_batch_elementwise,
+  .evaluate = cxi_evaluate_elementwise,
+  .in_place = 1,
+  .examples = examples_erfc,
+};
+
 /* -- erf_inv: the inverse of erf ------------------------------------------- */
 static void jvp_erf_inv(const cxi_rule *r, const cx *in, const cx *dx, cx *out,
                         cx *dout) {
@@ -274,6 +354,34 @@ const cxi_row cxi_row_erf_inv = {
   .examples = examples_erf_inv,
   .lo = -0.9,
   .hi = 0.9,
+};
+
+/* -- cbrt: the real number whose cube is x --------------------------------- */
+static void jvp_cbrt(const cxi_rule *r, const cx *in, const cx *dx, cx *out,
+                     cx *dout) {
+  (void)r, (void)in;
+  const cx slope = cxi_scale(cxi_integer_pow(out[0], -2), 1.0 / 3.0);
+  dout[0] = cxi_mul(dx[0], slope);
+}
+static const char *const examples_cbrt[] = {
+  "program @f(%0: f32[2,3]) { %1: f32[2,3] = cbrt %0 return %1 }",
+  "program @f(%0: f64[]) { %1: f64[] = cbrt %0 return %1 }",
+  "program @f(%0: bf16[5]) { %1: bf16[5] = cbrt %0 return %1 }",
+  "program @f(%0: f16[0,2]) { %1: f16[0,2] = cbrt %0 return %1 }", NULL
+};
+const cxi_row cxi_row_cbrt = {
+  .prim = CXI_PRIM_cbrt,
+  .form = CXI_FORM_ELEMENTWISE,
+  .formula = "the real number whose cube is x",
+  .infer = cxi_infer_unary_float,
+  .jvp = jvp_cbrt,
+  .no_transpose = "not linear",
+  .batch = cxi_batch_elementwise,
+  .evaluate = cxi_evaluate_elementwise,
+  .in_place = 1,
+  .examples = examples_cbrt,
+  .lo = 0.1,
+  .hi = 4,
 };
 
 /* -- sqrt: sqrt(x) --------------------------------------------------------- */

@@ -83,6 +83,9 @@ bool cxi_infer_unary_signed(cxi_infer *c) {
 bool cxi_infer_binary_number(cxi_infer *c) {
   return cxi_infer_elementwise(c, 2, CXI_ACCEPT_NUMBER, 0);
 }
+bool cxi_infer_binary_float(cxi_infer *c) {
+  return cxi_infer_elementwise(c, 2, CXI_ACCEPT_FLOAT, 0);
+}
 bool cxi_infer_binary_ordered(cxi_infer *c) {
   return cxi_infer_elementwise(c, 2, CXI_ACCEPT_ORDERED, 0);
 }

@@ -38,6 +38,7 @@ bool cxi_infer_unary_float(cxi_infer *c);
 bool cxi_infer_unary_number(cxi_infer *c);
 bool cxi_infer_unary_signed(cxi_infer *c);
 bool cxi_infer_binary_number(cxi_infer *c);
+bool cxi_infer_binary_float(cxi_infer *c);
 bool cxi_infer_binary_ordered(cxi_infer *c);
 bool cxi_infer_binary_bits(cxi_infer *c);
 bool cxi_infer_binary_integer(cxi_infer *c);

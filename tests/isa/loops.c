@@ -41,6 +41,10 @@ static inline float cos_fast(float x) {
   return cxi_cos_fast_f32(cxi_trig_is_fast_f32(x) ? x : 1.0f);
 }
 
+static inline float tan_fast(float x) {
+  return cxi_tan_fast_f32(cxi_trig_is_fast_f32(x) ? x : 1.0f);
+}
+
 UNARY(exp_, cxi_exp_f32)
 UNARY(expm1_, cxi_expm1_f32)
 UNARY(log_, cxi_log_f32)
@@ -51,6 +55,19 @@ UNARY(sin_, sin_fast)
 UNARY(cos_, cos_fast)
 UNARY(erf_, cxi_erf_f32)
 UNARY(erf_inv_, cxi_erf_inv_f32)
+UNARY(exp2_, cxi_exp2_f32)
+UNARY(log2_, cxi_log2_f32)
+UNARY(tan_, tan_fast)
+UNARY(asin_, cxi_asin_f32)
+UNARY(acos_, cxi_acos_f32)
+UNARY(atan_, cxi_atan_f32)
+UNARY(sinh_, cxi_sinh_f32)
+UNARY(cosh_, cxi_cosh_f32)
+UNARY(asinh_, cxi_asinh_f32)
+UNARY(acosh_, cxi_acosh_f32)
+UNARY(atanh_, cxi_atanh_f32)
+UNARY(erfc_, cxi_erfc_f32)
+UNARY(cbrt_, cxi_cbrt_f32)
 UNARY(sqrt_, cxi_sqrt_f32)
 UNARY(rsqrt_, cxi_rsqrt_f32)
 UNARY(floor_, cxi_floor_f32)
@@ -61,6 +78,7 @@ UNARY(sign_, cxi_sign_f32)
 UNARY(f16_, through_f16)
 UNARY(bf16_, through_bf16)
 BINARY(pow_, cxi_pow_f32)
+BINARY(atan2_, cxi_atan2_f32)
 BINARY(rem_, cxi_rem_f32)
 BINARY(max_, cxi_max_f32)
 BINARY(min_, cxi_min_f32)
@@ -75,5 +93,19 @@ const loop CXI_FOR_ISA(loops)[] = {
   { "round_away", round_away_ }, { "sign", sign_ }, { "f16", f16_ },
   { "bf16", bf16_ },   { "pow", pow_ },           { "rem", rem_ },
   { "max", max_ },     { "min", min_ },           { "fma", fma_ },
+  { "exp2", exp2_ },
+  { "log2", log2_ },
+  { "tan", tan_ },
+  { "asin", asin_ },
+  { "acos", acos_ },
+  { "atan", atan_ },
+  { "sinh", sinh_ },
+  { "cosh", cosh_ },
+  { "asinh", asinh_ },
+  { "acosh", acosh_ },
+  { "atanh", atanh_ },
+  { "erfc", erfc_ },
+  { "cbrt", cbrt_ },
+  { "atan2", atan2_ },
   { NULL, NULL },
 };

@@ -31,6 +31,11 @@ KERNEL(cos) {
   trig(n, out, a, cxi_cos_fast_f32, cxi_cos_f32);
 }
 
+KERNEL(tan) {
+  UNUSED3;
+  trig(n, out, a, cxi_tan_fast_f32, cxi_tan_f32);
+}
+
 KERNEL(rem) {
   UNUSED2;
   float *to = out;

@@ -46,6 +46,27 @@ foreach(program IN LISTS example_programs)
     WORKING_DIRECTORY ${PROJECT_SOURCE_DIR})
 endforeach()
 
+# The plain functions from C++, if there is a compiler for it, and arrays from
+# and to NumPy, if there is Python.
+include(CheckLanguage)
+check_language(CXX)
+if(CMAKE_CXX_COMPILER)
+  enable_language(CXX)
+  add_executable(abi_test ${PROJECT_SOURCE_DIR}/tests/cxx/abi_test.cpp)
+  set_target_properties(abi_test PROPERTIES CXX_STANDARD 17
+    CXX_STANDARD_REQUIRED ON CXX_EXTENSIONS OFF
+    RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/bin/tests)
+  separate_arguments(sanitizers UNIX_COMMAND "${CMAKE_C_FLAGS}")
+  target_compile_options(abi_test PRIVATE ${sanitizers})
+  target_link_options(abi_test PRIVATE ${sanitizers})
+  target_link_libraries(abi_test PRIVATE calx)
+  add_test(NAME abi_test COMMAND abi_test)
+endif()
+add_library(dlpack_peer MODULE ${PROJECT_SOURCE_DIR}/tests/dlpack/peer.c)
+target_link_libraries(dlpack_peer PRIVATE calx)
+set_target_properties(dlpack_peer PROPERTIES PREFIX ""
+  LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/bin/tests)
+
 file(GLOB scripts CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/tests/*.sh)
 foreach(file IN LISTS scripts)
   get_filename_component(name ${file} NAME_WE)

@@ -37,6 +37,18 @@ CX_API CX_USED cx cx_from_(const void *data, cx_dtype type, cx_dims shape,
 /* Without a copy; `release` is called when the last user is gone. */
 CX_API CX_USED cx cx_borrow(void *data, cx_dtype type, cx_dims shape,
                            void (*release)(void *user), void *user);
+/* DLPack, version 1 (dmlc.github.io/dlpack): arrays of other libraries of this
+ * process, on the CPU. In: the tensor is taken, even on error, and its deleter
+ * called when the last user is gone; strides and memory not aligned to 64
+ * bytes, like bools, are copied at once. CX_EDTYPE for complex numbers,
+ * lanes and types that Calx has not, CX_EDEVICE for other devices, CX_EUSER
+ * for another major version. */
+struct DLManagedTensorVersioned;
+CX_API CX_USED cx cx_from_dlpack(struct DLManagedTensorVersioned *tensor);
+/* Out: without a copy, dense, marked read-only; the array can no longer be
+ * donated. The receiver calls the deleter, from any thread, also after
+ * cx_close. NULL on error: CX_EDTYPE for keys. */
+CX_API CX_USED struct DLManagedTensorVersioned *cx_to_dlpack(cx a);
 /* A shape without data, for cx_call, cx_trace, cx_compile. */
 #define cx_spec(t, ...) cx_spec_((t), CX_DIMS(__VA_ARGS__))
 #define cx_zeros(t, ...) cx_full_(cx_lit_i(0), (t), CX_DIMS(__VA_ARGS__), CX_AT)

@@ -47,17 +47,14 @@ static inline cx cx_same_(cx a) { return a; }
 #define SH(...) CX_SHAPE(__VA_ARGS__)
 #define AX(...) CX_SHAPE(__VA_ARGS__)
 #endif
-#ifndef __cplusplus
 static inline cx_dims cx_dims_(int n, const int64_t *sizes) {
-  cx_dims dims = { .n = n <= CX_MAX_DIMS ? n : -1 };
-  for (int i = 0; i < dims.n; i++) dims.d[i] = sizes[i];
+  cx_dims dims;
+  dims.n = n <= CX_MAX_DIMS ? n : -1;
+  for (int i = 0; i < CX_MAX_DIMS; i++) dims.d[i] = i < dims.n ? sizes[i] : 0;
   return dims;
 }
 static inline cx_dims cx_dims_same_(cx_dims dims) { return dims; }
-static inline cx_dims cx_dims_one_(int64_t size) {
-  return (cx_dims){ .n = 1, .d = { size } };
-}
-#endif
+static inline cx_dims cx_dims_one_(int64_t size) { return cx_dims_(1, &size); }
 /* Plain numbers, or one cx_dims. */
 #define CX_DIMS(...) CX_CAT(CX_DIMS_, CX_MANY(__VA_ARGS__))(__VA_ARGS__)
 #define CX_DIMS_ONE(v) \

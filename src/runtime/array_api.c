@@ -1,4 +1,6 @@
 /* array_api.c - arrays in and out: C memory to handles and back. */
+#include "runtime/array_api.h"
+
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -103,10 +105,8 @@ cx cx_spec_like(cx tree) {
 
 /* -- out ------------------------------------------------------------------ */
 
-/* The elements of a leaf that has a value; NULL after reporting. *store holds
- * those of a number. */
-static const void *elements(const char *what, cx a, cxi_item *out,
-                            uint64_t *store) {
+const void *cxi_elements(const char *what, cx a, cxi_item *out,
+                         uint64_t *store) {
   *out = cxi_number_strong(cxi_item_for(what, a));
   char type[128] = "";
   if (cxi_item_is_leaf(*out))
@@ -144,7 +144,7 @@ static const void *elements(const char *what, cx a, cxi_item *out,
 /* An array of one element that is a number. */
 static const void *element(const char *what, cx a, cxi_item *out,
                            uint64_t *store) {
-  const void *data = elements(what, a, out, store);
+  const void *data = cxi_elements(what, a, out, store);
   if (!data) return NULL;
   const cx_aval *type = cxi_type_aval(out->type);
   if (cxi_dims_count(&type->shape) == 1 && type->type != CX_KEY) return data;
@@ -186,7 +186,7 @@ bool cx_read_(cx a, void *out, cx_dtype type, size_t bytes, const char *at) {
   const cxi_name before = cxi_enter(at);
   cxi_item item;
   uint64_t store;
-  const void *data = elements("read", a, &item, &store);
+  const void *data = cxi_elements("read", a, &item, &store);
   if (data && !readable_as(cxi_type_dtype(item.type), type)) {
     cxi_reportf(CX_EDTYPE, "read: %s into a buffer of %s", cx_show(a),
                 cxi_dtype_name(type));
@@ -211,10 +211,10 @@ const void *cx_data_(cx a, const char *at) {
   const cxi_name before = cxi_enter(at);
   cxi_item item;
   uint64_t store;
-  const void *data = elements("data", a, &item, &store);
+  const void *data = cxi_elements("data", a, &item, &store);
   if (data && item.kind == CXI_ITEM_NUMBER) {
     a = cx_from_(&store, cxi_type_dtype(item.type), CX_SCALAR, NULL);
-    data = elements("data", a, &item, &store);
+    data = cxi_elements("data", a, &item, &store);
   }
   if (data && item.kind == CXI_ITEM_ARRAY) item.as.array->pinned = true;
   cxi_site_use(before);
@@ -227,6 +227,6 @@ void cx_wait(cx tree) {
   for (uint32_t i = 0; i < n; i++) {
     cxi_item item;
     uint64_t store;
-    if (!elements("wait", cx_leaf(tree, (int)i), &item, &store)) return;
+    if (!cxi_elements("wait", cx_leaf(tree, (int)i), &item, &store)) return;
   }
 }

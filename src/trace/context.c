@@ -9,8 +9,7 @@
 #include "trace/function.h"
 #include "trace/tracer.h"
 
-_Thread_local cx_ctx *cxi_context_current
-    __attribute__((tls_model("initial-exec")));
+_Thread_local cx_ctx *cxi_context_current;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static cx_ctx *all;
 

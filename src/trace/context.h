@@ -89,9 +89,9 @@ struct cx_ctx {
   cx_ctx *next; /* of all open ones */
 };
 
-/* The context of this thread; read through cxi_context_now. */
-extern _Thread_local cx_ctx *cxi_context_current
-    __attribute__((tls_model("initial-exec")));
+/* The context of this thread; read through cxi_context_now. Of the general
+ * thread-local model: a module of the initial one may be refused by dlopen. */
+extern _Thread_local cx_ctx *cxi_context_current;
 static inline cx_ctx *cxi_context_now(void) { /* NULL: none */
   return cxi_context_current;
 }

@@ -398,6 +398,41 @@ static void write_cumulate(jaxpr_program *p, jaxpr_equation *e) {
                        "%s[axis=%lld, reverse=%s]", e->name,
                        (long long)integer(e, "axis"), truth(e, "reverse"));
 }
+/* "window=..., ..., window_dilation=...", of the record's parameters; those
+ * it lacks are 1. In a buffer that lives until the next. */
+static const char *window(const jaxpr_equation *e, int rank) {
+  static char text[512];
+  const json_t *padding = list(e, "padding");
+  cx_dims ones = { .n = rank }, low = ones, high = ones;
+  for (int i = 0; i < rank; i++) {
+    const json_t *pair = json_array_get(padding, (size_t)i);
+    ones.d[i] = 1;
+    low.d[i] = json_integer_value(json_array_get(pair, 0));
+    high.d[i] = json_integer_value(json_array_get(pair, 1));
+  }
+  const json_t *base = list(e, "base_dilation");
+  const json_t *dilation = list(e, "window_dilation");
+  snprintf(text, sizeof text,
+           "window=%s, strides=%s, low=%s, high=%s, base_dilation=%s, "
+           "window_dilation=%s",
+           jaxpr_ints(list(e, "window_dimensions")),
+           jaxpr_ints(list(e, "window_strides")), jaxpr_list(low),
+           jaxpr_list(high), base ? jaxpr_ints(base) : jaxpr_list(ones),
+           dilation ? jaxpr_ints(dilation) : jaxpr_list(ones));
+  return text;
+}
+static void write_reduce_window(jaxpr_program *p, jaxpr_equation *e) {
+  *e->out = jaxpr_emit(p, e->out->dtype, e->out->shape, 1, e->in, "%s[%s]",
+                       e->name, window(e, e->in->shape.n));
+}
+static void write_select_window(jaxpr_program *p, jaxpr_equation *e) {
+  const char *prim = json_string_value(
+      json_object_get(list(e, "select_prim"), "prim"));
+  const bool least = prim && !strcmp(prim, "le");
+  *e->out = jaxpr_emit(p, e->out->dtype, e->out->shape, 2, e->in,
+                       "%s[%s, least=%s]", e->name,
+                       window(e, e->in[1].shape.n), least ? "true" : "false");
+}
 static void write_dot(jaxpr_program *p, jaxpr_equation *e) {
   const json_t *d = list(e, "dimension_numbers");
   const json_t *contract = json_array_get(d, 0), *batch = json_array_get(d, 1);
@@ -524,6 +559,11 @@ static const struct {
   { "reduce_or", write_reduce },
   { "reduce_prod", write_reduce },
   { "reduce_xor", write_reduce },
+  { "reduce_window_sum", write_reduce_window },
+  { "reduce_window_max", write_reduce_window },
+  { "reduce_window_min", write_reduce_window },
+  { "select_and_gather_add", write_select_window },
+  { "select_and_scatter_add", write_select_window },
   { "cumsum", write_cumulate },
   { "cumprod", write_cumulate },
   { "cummax", write_cumulate },

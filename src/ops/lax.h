@@ -86,6 +86,19 @@ bool cxi_associative_fold(cxi_associative *f, void *user, uint32_t n,
 cx cxi_argmax(cx x, int axis, cx_dtype type);
 cx cxi_argmin(cx x, int axis, cx_dtype type);
 
+/* -- window ------------------------------------------------------------------------------ */
+/* The parameters that all window primitives begin with. */
+typedef cxi_reduce_window_sum_params cxi_window;
+/* The shape of the results of an operand of this shape; n = -1: none. */
+cx_dims cxi_window_shape(const cxi_window *w, const cx_dims *shape);
+cxi_window cxi_window_plain(cx_dims window); /* strides 1, nothing padded */
+cx cxi_reduce_window(cxi_prim prim, cx x, const cxi_window *w);
+/* y[i] for the i of each window where x[i] is the first greatest (least);
+ * y has the shape of x. 0 where a window holds nothing. */
+cx cxi_select_and_gather_add(cx y, cx x, const cxi_window *w, bool least);
+/* The transpose: of zeros like x, each y added there. */
+cx cxi_select_and_scatter_add(cx y, cx x, const cxi_window *w, bool least);
+
 /* -- dot ----------------------------------------------------------------------------- */
 /* addend: of the result's type, or {0} */
 cx cxi_dot_general(cx a, cx b, cx addend, const cxi_dot_general_params *params);

@@ -1,0 +1,76 @@
+/* lax_window.c - reductions of windows. */
+#include "ops/axes.h"
+#include "ops/lax.h"
+
+/* How many windows fit along an axis; -1: not valid, or too large. */
+static int64_t windows(const cxi_window *w, int axis, int64_t size) {
+  const int64_t n = w->window.d[axis], stride = w->strides.d[axis];
+  const int64_t base = w->base_dilation.d[axis];
+  const int64_t dilation = w->window_dilation.d[axis];
+  if (n < 1 || stride < 1 || base < 1 || dilation < 1) return -1;
+  const int64_t spread = size ? cxi_size_mul(size - 1, base) : -1;
+  const int64_t span = cxi_size_mul(n - 1, dilation);
+  int64_t padded = size ? spread + 1 : 0;
+  if ((size && spread < 0) || span < 0 ||
+      __builtin_add_overflow(padded, w->low.d[axis], &padded) ||
+      __builtin_add_overflow(padded, w->high.d[axis], &padded))
+    return -1;
+  return padded <= span ? 0 : (padded - span - 1) / stride + 1;
+}
+
+cx_dims cxi_window_shape(const cxi_window *w, const cx_dims *shape) {
+  static const cx_dims none = { .n = -1 };
+  const cx_dims *lists[] = {
+    &w->window, &w->strides,       &w->low,
+    &w->high,   &w->base_dilation, &w->window_dilation
+  };
+  for (size_t i = 0; i < sizeof lists / sizeof *lists; i++)
+    if (lists[i]->n != shape->n) return none;
+  cx_dims result = { .n = shape->n };
+  for (int i = 0; i < shape->n; i++) {
+    result.d[i] = windows(w, i, shape->d[i]);
+    if (result.d[i] < 0) return none;
+  }
+  return result;
+}
+
+cxi_window cxi_window_plain(cx_dims window) {
+  const cx_dims ones = cxi_dims_repeat(window.n, 1);
+  const cx_dims zeros = cxi_dims_repeat(window.n, 0);
+  return (cxi_window){ .window = window,
+                       .strides = ones,
+                       .low = zeros,
+                       .high = zeros,
+                       .base_dilation = ones,
+                       .window_dilation = ones };
+}
+
+cx cxi_reduce_window(cxi_prim prim, cx x, const cxi_window *w) {
+  return cxi_emit1(prim, w, 1, &x);
+}
+
+cx cxi_select_and_gather_add(cx y, cx x, const cxi_window *w, bool least) {
+  const cxi_select_and_gather_add_params p = {
+    .window = w->window,
+    .strides = w->strides,
+    .low = w->low,
+    .high = w->high,
+    .base_dilation = w->base_dilation,
+    .window_dilation = w->window_dilation,
+    .least = least,
+  };
+  return cxi_emit1(CXI_PRIM_select_and_gather_add, &p, 2, (cx[]){ y, x });
+}
+
+cx cxi_select_and_scatter_add(cx y, cx x, const cxi_window *w, bool least) {
+  const cxi_select_and_scatter_add_params p = {
+    .window = w->window,
+    .strides = w->strides,
+    .low = w->low,
+    .high = w->high,
+    .base_dilation = w->base_dilation,
+    .window_dilation = w->window_dilation,
+    .least = least,
+  };
+  return cxi_emit1(CXI_PRIM_select_and_scatter_add, &p, 2, (cx[]){ y, x });
+}

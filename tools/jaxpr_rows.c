@@ -38,6 +38,17 @@ static const char *const plain[][2] = {
   { "tanh", "tanh" },
   { "erf", "erf" },
   { "erf_inv", "erf_inv" },
+  { "lgamma", "lgamma" },
+  { "digamma", "digamma" },
+  { "bessel_i0e", "bessel_i0e" },
+  { "bessel_i1e", "bessel_i1e" },
+  { "polygamma", "polygamma" },
+  { "zeta", "zeta" },
+  { "igamma", "igamma" },
+  { "igammac", "igammac" },
+  { "igamma_grad_a", "igamma_grad_a" },
+  { "random_gamma_grad", "random_gamma_grad" },
+  { "regularized_incomplete_beta", "regularized_incomplete_beta" },
   { "exp2", "exp2" },
   { "log2", "log2" },
   { "tan", "tan" },
@@ -92,7 +103,8 @@ static const char *plain_name(const char *name) {
 }
 /* Keys and words: no number among the operands stands for an array. */
 static bool is_random(const char *name) {
-  return !strncmp(name, "random_", 7) && strcmp(name, "random_fold_in");
+  return !strncmp(name, "random_", 7) && strcmp(name, "random_fold_in") &&
+         strcmp(name, "random_gamma_grad");
 }
 static void write_plain(jaxpr_program *p, jaxpr_equation *e) {
   for (int i = 0; i < e->n_in && !is_random(e->name); i++)
@@ -516,6 +528,12 @@ static void write_iota_2x32(jaxpr_program *p, jaxpr_equation *e) {
                jaxpr_list(shape));
 }
 
+static void write_random_gamma(jaxpr_program *p, jaxpr_equation *e) {
+  *e->out =
+      jaxpr_emit(p, e->out->dtype, e->out->shape, 2, e->in,
+                 "random_gamma[log_space=%s]", truth(e, "log_space"));
+}
+
 /* -- the table ----------------------------------------------------------------------------------------- */
 
 static const struct {
@@ -575,6 +593,7 @@ static const struct {
   { "conv_general_dilated", write_conv },
   { "random_bits", write_bits },
   { "random_split", write_random_split },
+  { "random_gamma", write_random_gamma },
   { "threefry2x32", write_threefry },
   { "iota_2x32_shape", write_iota_2x32 },
 };

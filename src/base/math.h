@@ -31,5 +31,6 @@
 #include "base/math_wide_f32.h"
 #include "base/math_f64.h"
 #include "base/math_int.h"
+#include "base/math_special.h"
 
 #endif

@@ -1,46 +1,13 @@
-/* random.c - rows of random keys and bits: threefry2x32 with 20 rounds.
- *
- * Salmon, Moraes, Dror & Shaw, "Parallel random numbers: as easy as 1, 2, 3",
- * 2011. A key is two words; what is drawn from it is the hash of a 64-bit
- * counter, so that each element is computed alone. */
+/* random.c - rows of random keys and bits: threefry2x32 with 20 rounds. */
 #include <string.h>
 
 #include "ops/axes.h"
 #include "primitives/families.h"
 #include "primitives/kernels.h"
+#include "primitives/threefry.h"
 
-typedef struct words {
-  uint32_t a, b;
-} words;
-
-static uint32_t rotate(uint32_t x, int by) {
-  return x << by | x >> (32 - by);
-}
-
-/* Five groups of four rounds; after each the key is added, in turn, with the
- * number of the group. */
-static words threefry(words key, words x) {
-  static const int by[2][4] = { { 13, 15, 26, 6 }, { 17, 29, 16, 24 } };
-  const uint32_t schedule[3] = { key.a, key.b, key.a ^ key.b ^ 0x1bd11bda };
-  x.a += schedule[0];
-  x.b += schedule[1];
-  for (uint32_t group = 0; group < 5; group++) {
-    for (int i = 0; i < 4; i++) {
-      x.a += x.b;
-      x.b = rotate(x.b, by[group & 1][i]) ^ x.a;
-    }
-    x.a += schedule[(group + 1) % 3];
-    x.b += schedule[(group + 2) % 3] + group + 1;
-  }
-  return x;
-}
-
-static words counter(uint64_t i) {
-  return (words){ (uint32_t)(i >> 32), (uint32_t)i };
-}
-
-static words key_at(const cxi_view *keys, const int64_t *index) {
-  words key;
+static cxi_word_pair key_at(const cxi_view *keys, const int64_t *index) {
+  cxi_word_pair key;
   memcpy(&key, cxi_view_element(keys, index, sizeof key), sizeof key);
   return key;
 }
@@ -86,10 +53,10 @@ static bool evaluate_random_seed(cxi_eval *eval, const cxi_view *in,
   const size_t bytes = cxi_dtype_bytes(type);
   if (cxi_dims_count(&in[0].type.shape) == 0) return true;
   int64_t index[CX_MAX_DIMS] = { 0 };
-  words *key = out[0].data;
+  cxi_word_pair *key = out[0].data;
   do {
     const void *at = cxi_view_element(&in[0], index, bytes);
-    *key = counter((uint64_t)cxi_element_get_int(type, at));
+    *key = cxi_counter((uint64_t)cxi_element_get_int(type, at));
     if (bytes < sizeof(uint64_t)) key->a = 0;
     key++;
   } while (cxi_index_next(&in[0].type.shape, index));
@@ -200,10 +167,10 @@ static bool evaluate_random_split(cxi_eval *eval, const cxi_view *in,
   const int64_t n = cxi_dims_count(&p->shape);
   if (cxi_dims_count(&out[0].type.shape) == 0) return true;
   int64_t index[CX_MAX_DIMS] = { 0 };
-  words *to = out[0].data;
+  cxi_word_pair *to = out[0].data;
   do {
-    const words key = key_at(&in[0], index);
-    for (int64_t i = 0; i < n; i++) *to++ = threefry(key, counter((uint64_t)i));
+    const cxi_word_pair key = key_at(&in[0], index);
+    for (int64_t i = 0; i < n; i++) *to++ = cxi_threefry(key, cxi_counter((uint64_t)i));
   } while (cxi_index_next(&in[0].type.shape, index));
   return true;
 }
@@ -242,12 +209,13 @@ static bool infer_random_fold_in(cxi_infer *c) {
 }
 
 static void fold_in_run(const cxi_run *run) {
-  const words *keys = run->in[0];
+  const cxi_word_pair *keys = run->in[0];
   const uint32_t *data = run->in[1];
-  words *out = run->out;
+  cxi_word_pair *out = run->out;
   for (int64_t i = 0; i < run->n; i++)
     out[i] =
-        threefry(keys[i * run->step[0]], (words){ 0, data[i * run->step[1]] });
+        cxi_threefry(keys[i * run->step[0]],
+                     (cxi_word_pair){ 0, data[i * run->step[1]] });
 }
 
 static bool evaluate_random_fold_in(cxi_eval *eval, const cxi_view *in,
@@ -300,9 +268,9 @@ static bool evaluate_random_bits(cxi_eval *eval, const cxi_view *in,
   int64_t index[CX_MAX_DIMS] = { 0 };
   char *to = out[0].data;
   do {
-    const words key = key_at(&in[0], index);
+    const cxi_word_pair key = key_at(&in[0], index);
     for (int64_t i = 0; i < n; i++, to += bytes) {
-      const words y = threefry(key, counter((uint64_t)i));
+      const cxi_word_pair y = cxi_threefry(key, cxi_counter((uint64_t)i));
       const uint64_t bits = bytes == sizeof bits ? (uint64_t)y.a << 32 | y.b
                                                  : (uint64_t)(y.a ^ y.b);
       cxi_element_set_int(p->type, to, (int64_t)bits);
@@ -358,7 +326,8 @@ static bool evaluate_threefry2x32(cxi_eval *eval, const cxi_view *in,
     uint32_t x[4];
     for (int i = 0; i < 4; i++)
       memcpy(&x[i], cxi_view_element(&in[i], index, sizeof *x), sizeof *x);
-    const words y = threefry((words){ x[0], x[1] }, (words){ x[2], x[3] });
+    const cxi_word_pair key = { x[0], x[1] };
+    const cxi_word_pair y = cxi_threefry(key, (cxi_word_pair){ x[2], x[3] });
     *a++ = y.a;
     *b++ = y.b;
   } while (cxi_index_next(&out[0].type.shape, index));
@@ -400,7 +369,7 @@ static bool evaluate_iota_2x32(cxi_eval *eval, const cxi_view *in,
   const int64_t n = cxi_dims_count(&out[0].type.shape);
   uint32_t *high = out[0].data, *low = out[1].data;
   for (int64_t i = 0; i < n; i++) {
-    const words at = counter((uint64_t)i);
+    const cxi_word_pair at = cxi_counter((uint64_t)i);
     high[i] = at.a;
     low[i] = at.b;
   }

@@ -33,6 +33,9 @@ CX_API void cx_checks(bool on);
 /* Of two array dtypes: an error (strict, at first), or JAX's table. */
 typedef enum cx_promote { CX_PROMOTE_STRICT, CX_PROMOTE_JAX } cx_promote;
 CX_API void cx_promotion(cx_promote rule);
+/* The dtype that two arrays get by that table, in either mode: f32 of f16 and
+ * bf16, f64 of u64 and a signed integer. 0 for a key beside another dtype. */
+CX_API cx_dtype cx_promote_types(cx_dtype a, cx_dtype b);
 
 #ifdef __cplusplus
 }

@@ -10,7 +10,7 @@ typedef struct op_entry {
   const char *name;
   int arity;
   cxi_prim prim; /* NONE: several equations */
-  bool floating; /* integers become f32 under JAX's promotion */
+  bool floating; /* integers become floats under JAX's promotion */
 } op_entry;
 
 static const op_entry ops[] = {
@@ -98,14 +98,31 @@ static cx relu(cx x) {
                     cxi_zeros(cxi_type_at(x)));
 }
 
+/* What JAX's promotion makes of an operand that is no float. */
+static cx promoted_jax(cx_op op, cx a) {
+  if (is_bool(a) && (op == CX_OP_SQUARE || op == CX_OP_RELU))
+    return cxi_convert(a, CX_I32);
+  if (!ops[op].floating || op == CX_OP_ROUND) return a;
+  return cxi_convert(a, cxi_inexact_jax(cxi_dtype_at(a)));
+}
+/* Integers are whole; what is unsigned or bool is not negative. */
+static bool is_identity(cx_op op, cx a) {
+  if (op == CX_OP_ABS && cxi_dtype_kind(cxi_dtype_at(a)) == CXI_UNSIGNED)
+    return true;
+  if (is_float(a) || cxi_promotion_now() != CX_PROMOTE_JAX) return false;
+  return op == CX_OP_FLOOR || op == CX_OP_CEIL ||
+         (op == CX_OP_ROUND && !is_bool(a)) || (op == CX_OP_ABS && is_bool(a));
+}
+
 cx cxi_op_unary(cx_op op, cx a) {
   cx poison;
   if (!known(op) || ops[op].arity != 1)
     return cxi_fail(CX_EUSER, "no operation of one operand has number %d",
                     (int)op);
   if (!cxi_operand(ops[op].name, &a, &poison)) return poison;
-  if (ops[op].floating && !is_float(a) && cxi_promotion_now() == CX_PROMOTE_JAX)
-    a = cxi_convert(a, CX_F32);
+  if (is_identity(op, a)) return a;
+  if (!is_float(a) && cxi_promotion_now() == CX_PROMOTE_JAX)
+    a = promoted_jax(op, a);
   if (ops[op].prim) return cxi_unary(ops[op].prim, a);
   if (ops[op].floating && !is_float(a))
     return cxi_fail(CX_EDTYPE, "%s: needs a floating dtype, got %s",
@@ -235,6 +252,12 @@ static cx apply(cx_op op, cx a, cx b) {
     return cxi_binary(ops[op].prim, a, b);
   }
 }
+/* Operations that have no sense for bool: JAX's promotion makes i32 of it. */
+static bool counts(cx_op op) {
+  return op == CX_OP_FLOOR_DIVIDE || op == CX_OP_MOD || op == CX_OP_POWER ||
+         op == CX_OP_REM || op == CX_OP_DIV || op == CX_OP_SHL ||
+         op == CX_OP_SHR;
+}
 static cx binary(cx_op op, cx a, cx b) {
   const char *name = ops[op].name;
   cx two[2] = { a, b }, poison;
@@ -242,6 +265,8 @@ static cx binary(cx_op op, cx a, cx b) {
   if (op == CX_OP_POWER && static_integer(b, &exponent) &&
       (exponent >= 0 || is_float(a))) {
     if (!cxi_operand(name, &a, &poison)) return poison;
+    if (is_bool(a) && cxi_promotion_now() == CX_PROMOTE_JAX)
+      a = cxi_convert(a, CX_I32);
     return cxi_integer_pow(a, exponent);
   }
   if (!cxi_promote(name, 2, two, &poison)) return poison;
@@ -252,8 +277,10 @@ static cx binary(cx_op op, cx a, cx b) {
     if (cxi_promotion_now() != CX_PROMOTE_JAX)
       return cxi_fail(CX_EDTYPE, "%s: needs floating dtypes, got %s", name,
                       cxi_shown_of(a).text);
-    a = cxi_convert(a, CX_F32), b = cxi_convert(b, CX_F32);
+    a = promoted_jax(op, a), b = promoted_jax(op, b);
   }
+  if (is_bool(a) && counts(op) && cxi_promotion_now() == CX_PROMOTE_JAX)
+    a = cxi_convert(a, CX_I32), b = cxi_convert(b, CX_I32);
   /* (1) and rank 0: an elementwise equation keeps the larger shape only */
   if (shape.n > 0 && cxi_rank_at(a) == 0 && cxi_rank_at(b) == 0)
     a = cxi_broadcast_to(a, shape);

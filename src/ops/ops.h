@@ -40,6 +40,9 @@ cx_promote cxi_promotion_use(cx_promote rule); /* returns the one before */
 cx_promote cxi_promotion_now(void);
 /* The dtype both promote to under JAX's lattice. */
 cx_dtype cxi_promote_jax(cx_dtype a, cx_dtype b);
+/* The float that it makes of other dtypes for functions of floats: f64 of
+ * integers of 64 bits, f32 of others; floats stay. */
+cx_dtype cxi_inexact_jax(cx_dtype type);
 /* Gives n operands one dtype: weak numbers take the arrays' dtype, arrays of
  * different dtypes are an error under the strict rule. False after an error
  * (or for poison), with *out_poison. */

@@ -141,7 +141,8 @@ bool cxi_list_given(const char *op, int n, const void *list, cx *out_poison) {
 
 /* -- promotion ---------------------------------------------------------------------- */
 
-/* JAX's type promotion lattice (its documentation, "Type promotion"). */
+/* JAX's type promotion lattice (its documentation, "Type promotion"). No
+ * integer holds u64 and signed numbers; the float of 64 bits stands for them. */
 cx_dtype cxi_promote_jax(cx_dtype a, cx_dtype b) {
   if (a == b) return a;
   int ka = rank_of_kind(a), kb = rank_of_kind(b);
@@ -153,7 +154,16 @@ cx_dtype cxi_promote_jax(cx_dtype a, cx_dtype b) {
   if (sa == sb) return wa > wb ? a : b;
   size_t s = sa ? wa : wb, u = sa ? wb : wa;
   if (s > u) return sa ? a : b;
-  return u == 1 ? CX_I16 : u == 2 ? CX_I32 : u == 4 ? CX_I64 : CX_F32;
+  return u == 1 ? CX_I16 : u == 2 ? CX_I32 : u == 4 ? CX_I64 : CX_F64;
+}
+cx_dtype cxi_inexact_jax(cx_dtype type) {
+  if (cxi_dtype_is_float(type)) return type;
+  return type == CX_I64 || type == CX_U64 ? CX_F64 : CX_F32;
+}
+cx_dtype cx_promote_types(cx_dtype a, cx_dtype b) {
+  if (!cxi_dtype_valid(a) || !cxi_dtype_valid(b)) return 0;
+  if (a != b && (a == CX_KEY || b == CX_KEY)) return 0;
+  return cxi_promote_jax(a, b);
 }
 static bool report_mixture(const char *op, cx a, cx b, cx *out_poison) {
   const char *want =

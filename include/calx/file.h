@@ -9,8 +9,12 @@ extern "C" {
 #endif
 
 /* -- 21. Files ------------------------------------------------------------
- * The suffix decides: .safetensors; to read also .index.json, which names
- * several of them. Dotted names become nested dicts.
+ * The suffix decides: .safetensors, .npz (NumPy's archive), .npy (one array,
+ * not a tree); to read also .index.json, which names several .safetensors.
+ * Dotted names become nested dicts. NumPy has no bf16 and no keys. Its files
+ * are read in either order of bytes and of axes; objects (pickles), records
+ * and what else has no dtype here are CX_EDTYPE, anything unsound is CX_EIO,
+ * also an archive that grows more than 256 times beyond a GiB.
  */
 #define cx_load(path) cx_load_((path), CX_AT)
 /* Written under another name, then renamed; false after an error, and the file

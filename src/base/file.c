@@ -54,7 +54,7 @@ void cxi_file_unmap(cxi_file *file) {
 
 /* -- Writing ----------------------------------------------------------------- */
 
-enum { BUFFER_BYTES = 1 << 16 };
+enum { BUFFER_BYTES = 1 << 16, TEMPORARY_BYTES = 48 };
 
 struct cxi_writer {
   char *path, *temporary;
@@ -65,17 +65,16 @@ struct cxi_writer {
 };
 
 /* A new file beside `path`, with the rights of the file that it replaces. */
-static int create_temporary(cxi_writer *w, size_t room) {
+static int create_temporary(const char *path, char *out, size_t room) {
   static _Atomic unsigned serial;
   struct stat old;
   for (int attempt = 0; attempt < 100; attempt++) {
-    snprintf(w->temporary, room, "%s.%ld-%u.tmp", w->path, (long)getpid(),
+    snprintf(out, room, "%s.%ld-%u.tmp", path, (long)getpid(),
              atomic_fetch_add(&serial, 1));
-    const int fd =
-        open(w->temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    const int fd = open(out, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
     if (fd < 0 && errno == EEXIST) continue;
     /* Where rights cannot be set, those of a new file serve. */
-    if (fd >= 0 && stat(w->path, &old) == 0 &&
+    if (fd >= 0 && stat(path, &old) == 0 &&
         fchmod(fd, old.st_mode & 0777) != 0)
       errno = 0;
     return fd;
@@ -91,7 +90,7 @@ static void writer_free(cxi_writer *w) {
 }
 
 cxi_writer *cxi_writer_open(const char *path, cxi_error *error) {
-  const size_t room = strlen(path) + 48;
+  const size_t room = strlen(path) + TEMPORARY_BYTES;
   cxi_writer *w = cxi_alloc(sizeof *w);
   if (!w) goto no_memory;
   w->fd = -1;
@@ -100,7 +99,7 @@ cxi_writer *cxi_writer_open(const char *path, cxi_error *error) {
   w->path = cxi_copy_string(path);
   w->temporary = w->path ? cxi_alloc(room) : NULL;
   if (!w->temporary) goto no_memory;
-  w->fd = create_temporary(w, room);
+  w->fd = create_temporary(w->path, w->temporary, room);
   if (w->fd >= 0) return w;
   fail(error, "write", path, errno);
   writer_free(w);
@@ -176,4 +175,39 @@ void cxi_writer_abandon(cxi_writer *w) {
   if (!w) return;
   unlink(w->temporary);
   writer_free(w);
+}
+
+/* -- Writing by name ------------------------------------------------------------ */
+
+char *cxi_file_temporary(const char *path, cxi_error *error) {
+  const size_t room = strlen(path) + TEMPORARY_BYTES;
+  char *name = cxi_alloc(room);
+  const int fd = name ? create_temporary(path, name, room) : -1;
+  if (fd >= 0) {
+    close(fd);
+    return name;
+  }
+  if (name)
+    fail(error, "write", path, errno);
+  else
+    cxi_error_set(error, CX_EMEMORY, "no memory to write %s", path);
+  cxi_free(name);
+  return NULL;
+}
+bool cxi_file_replace(const char *temporary, const char *path,
+                      cxi_error *error) {
+  const int fd = open(temporary, O_RDONLY | O_CLOEXEC);
+  int failure = fd < 0 || fsync(fd) != 0 ? errno : 0;
+  if (fd >= 0) close(fd);
+  if (!failure && rename(temporary, path) != 0) failure = errno;
+  if (failure) {
+    unlink(temporary);
+    return fail(error, "write", path, failure);
+  }
+  sync_folder(path);
+  return true;
+}
+bool cxi_file_discard(const char *temporary) {
+  unlink(temporary);
+  return false;
 }

@@ -21,4 +21,12 @@ void cxi_writer_add(cxi_writer *writer, const void *bytes, size_t n);
 bool cxi_writer_commit(cxi_writer *writer, cxi_error *error); /* frees */
 void cxi_writer_abandon(cxi_writer *writer);                  /* frees */
 
+/* The same for a writer that wants a name: the name of a new, empty file
+ * beside `path`, to be freed with cxi_free; then one of replace, which syncs
+ * and renames, and discard, which returns false. */
+char *cxi_file_temporary(const char *path, cxi_error *error);
+bool cxi_file_replace(const char *temporary, const char *path,
+                      cxi_error *error);
+bool cxi_file_discard(const char *temporary);
+
 #endif

@@ -7,7 +7,9 @@
 
 #include "base/alloc.h"
 #include "base/file.h"
+#include "base/dtype.h"
 #include "calx/array.h"
+#include "io/npz.h"
 #include "io/paths.h"
 #include "io/safetensors.h"
 #include "trace/path.h"
@@ -111,18 +113,98 @@ static bool read_index(const char *path, leaves *out) {
   json_decref(seen), json_decref(root);
   return ok;
 }
+
+/* -- NumPy's files ---------------------------------------------------------------------- */
+
+/* The array whose file, header and elements, stands in memory. */
+static cx array_of_npy(const cxi_npy *npy, const unsigned char *file,
+                       cxi_error *error) {
+  const unsigned char *elements = file + npy->offset;
+  if (!npy->type.type) {
+    cxi_error_set(error, CX_EDTYPE, "the unsupported dtype %s", npy->dtype);
+    return cxi_poison_last();
+  }
+  if (!npy->fortran && !npy->big)
+    return cx_from_(elements, npy->type.type, npy->type.shape, NULL);
+  void *ordered = cxi_alloc(npy->bytes + 1);
+  if (!ordered) {
+    cxi_error_set(error, CX_EMEMORY, "out of memory");
+    return cxi_poison_last();
+  }
+  cxi_npy_elements(npy, elements, ordered);
+  cx array = cx_from_(ordered, npy->type.type, npy->type.shape, NULL);
+  cxi_free(ordered);
+  return array;
+}
+/* A file of one array, whose elements end with it. */
+static bool parse_npy(const cxi_file *file, cxi_npy *out, cxi_error *error) {
+  if (!cxi_npy_parse(file->data, file->size, out, error)) return false;
+  if (out->bytes == file->size - out->offset) return true;
+  return cxi_error_set(error, CX_EIO,
+                       "npy: %llu bytes of elements, the shape says %llu",
+                       (unsigned long long)(file->size - out->offset),
+                       (unsigned long long)out->bytes);
+}
+static cx load_npy(const char *path) {
+  cxi_file file;
+  cxi_npy npy;
+  cxi_error error = { 0 };
+  cx array = { 0 };
+  if (cxi_file_map(path, &file, &error)) {
+    if (parse_npy(&file, &npy, &error))
+      array = array_of_npy(&npy, file.data, &error);
+    cxi_file_unmap(&file);
+  }
+  return error.code ? fail_with("load", path, &error) : array;
+}
+static bool add_member(cxi_npz *npz, uint32_t i, leaves *out,
+                       cxi_error *error) {
+  cxi_npy header;
+  char *name;
+  if (!cxi_npz_header(npz, i, &name, &header, error)) return false;
+  unsigned char *file = cxi_npz_read(npz, i, &header, error);
+  cx leaf = { 0 };
+  if (file) leaf = array_of_npy(&header, file, error);
+  cxi_free(file);
+  if (error->code || cxi_is_poison(leaf)) {
+    cxi_free(name);
+    return false;
+  }
+  out->d[out->n++] = (cxi_path_leaf){ name, leaf };
+  return true;
+}
+static bool read_npz(const char *path, leaves *out) {
+  cxi_error error = { 0 };
+  cxi_npz *npz = cxi_npz_open(path, &error);
+  const uint32_t n = npz ? cxi_npz_count(npz) : 0;
+  bool ok = npz != NULL;
+  if (ok && !cxi_grow(&out->d, &out->cap, (size_t)n + 1, sizeof *out->d))
+    ok = cxi_error_set(&error, CX_EMEMORY, "out of memory");
+  for (uint32_t i = 0; ok && i < n; i++) ok = add_member(npz, i, out, &error);
+  cxi_npz_close(npz);
+  if (error.code) fail_with("load", path, &error);
+  return ok;
+}
+
+/* -- by suffix ----------------------------------------------------------------------------- */
+
 static cx load(const char *path) {
   leaves list = { 0 };
   bool ok = false;
   cx tree = { 0, 1 };
   if (!path) return cx_fail_(NULL, CX_EIO, "load: no path");
-  if (ends_with(path, ".safetensors"))
+  if (ends_with(path, ".npy")) return load_npy(path);
+  if (ends_with(path, ".npz"))
+    ok = read_npz(path, &list);
+  else if (ends_with(path, ".safetensors"))
     ok = read_safetensors(path, &list);
   else if (ends_with(path, ".index.json"))
     ok = read_index(path, &list);
   else
     cx_fail_(NULL, CX_EIO,
-             "load: %s: its suffix must be .safetensors or .index.json", path);
+             "load: %s: its suffix must be .safetensors, .index.json, .npy or "
+             ".npz",
+             path);
   tree = ok ? cxi_tree_of_paths("load", list.n, list.d) : cxi_poison_last();
   for (uint32_t i = 0; i < list.n; i++) cxi_free((char *)list.d[i].path);
   cxi_free(list.d);
@@ -137,38 +219,64 @@ cx cx_load_(const char *path, const char *at) {
 
 /* -- looking ---------------------------------------------------------------------------- */
 
-static void add_line(cxi_bytes *text, const cxi_tensor_entry *e) {
-  char line[256], shape[128];
-  cxi_dims_print(shape, sizeof shape, &e->type.shape);
-  cxi_bytes_add(text, e->name, strlen(e->name));
-  int n = snprintf(line, sizeof line, " %s%s %llu bytes\n", e->dtype, shape,
-                   (unsigned long long)(e->end - e->begin));
+static void add_line(cxi_bytes *text, const char *name, const char *dtype,
+                     const cx_dims *dims, uint64_t bytes) {
+  char line[256], shape[192];
+  cxi_dims_print(shape, sizeof shape, dims);
+  cxi_bytes_add(text, name, strlen(name));
+  int n = snprintf(line, sizeof line, " %s%s %llu bytes\n", dtype, shape,
+                   (unsigned long long)bytes);
   cxi_bytes_add(text, line, (size_t)n);
+}
+static void list_safetensors(const cxi_file *file, cxi_bytes *text,
+                             cxi_error *error) {
+  cxi_safetensors list;
+  if (!cxi_safetensors_parse(file->data, file->size, &list, error)) return;
+  for (uint32_t i = 0; i < list.n; i++) {
+    const cxi_tensor_entry *e = &list.entries[i];
+    add_line(text, e->name, e->dtype, &e->type.shape, e->end - e->begin);
+  }
+  cxi_safetensors_free(&list);
+}
+static void list_npy(const cxi_file *file, cxi_bytes *text, cxi_error *error) {
+  cxi_npy npy;
+  if (parse_npy(file, &npy, error))
+    add_line(text, "array", npy.dtype, &npy.type.shape, npy.bytes);
+}
+static void list_npz(const char *path, cxi_bytes *text, cxi_error *error) {
+  cxi_npz *npz = cxi_npz_open(path, error);
+  const uint32_t n = npz ? cxi_npz_count(npz) : 0;
+  for (uint32_t i = 0; i < n && !error->code; i++) {
+    cxi_npy npy;
+    char *name;
+    if (cxi_npz_header(npz, i, &name, &npy, error))
+      add_line(text, name, npy.dtype, &npy.type.shape, npy.bytes);
+    cxi_free(name);
+  }
+  cxi_npz_close(npz);
 }
 static const char *inspect(const char *path) {
   cxi_file file;
-  cxi_safetensors list;
   cxi_error error = { 0 };
   cxi_bytes text = { 0 };
-  if (!path || !cxi_file_map(path, &file, &error)) {
-    if (path)
-      fail_with("inspect", path, &error);
-    else
-      cx_fail_(NULL, CX_EIO, "inspect: no path");
+  if (!path) {
+    cx_fail_(NULL, CX_EIO, "inspect: no path");
     return cxi_string("");
   }
-  if (cxi_safetensors_parse(file.data, file.size, &list, &error)) {
-    for (uint32_t i = 0; i < list.n; i++) add_line(&text, &list.entries[i]);
-    cxi_safetensors_free(&list);
-  } else {
-    fail_with("inspect", path, &error);
+  if (ends_with(path, ".npz")) {
+    list_npz(path, &text, &error);
+  } else if (cxi_file_map(path, &file, &error)) {
+    (ends_with(path, ".npy") ? list_npy : list_safetensors)(&file, &text,
+                                                            &error);
+    cxi_file_unmap(&file);
   }
-  cxi_file_unmap(&file);
+  if (error.code) fail_with("inspect", path, &error);
   cxi_bytes_add(&text, "", 1);
   if (text.failed) cx_fail_(NULL, CX_EMEMORY, "inspect: out of memory");
-  const char *shown = cxi_string(text.failed ? "" : (const char *)text.data);
+  const bool shown = !error.code && !text.failed;
+  const char *result = cxi_string(shown ? (const char *)text.data : "");
   cxi_bytes_free(&text);
-  return shown;
+  return result;
 }
 const char *cx_inspect_(const char *path, const char *at) {
   cxi_name before = cxi_site_use(cxi_name_of_static(at));
@@ -228,16 +336,55 @@ static bool write_all(const char *path, cxi_safetensors *list) {
   fail_with("save", path, &error);
   return false;
 }
+static bool write_npz(const char *path, const cxi_safetensors *list,
+                      cxi_error *error) {
+  cxi_npz_item *items = cxi_alloc_zeroed((size_t)list->n + 1, sizeof *items);
+  if (!items) return cxi_error_set(error, CX_EMEMORY, "out of memory");
+  for (uint32_t i = 0; i < list->n; i++) {
+    const cxi_tensor_entry *e = &list->entries[i];
+    items[i] = (cxi_npz_item){ e->name, e->type, e->data };
+  }
+  const bool ok = cxi_npz_write(path, list->n, items, error);
+  cxi_free(items);
+  return ok;
+}
+static bool write_npy(const char *path, const cxi_safetensors *list,
+                      cxi_error *error) {
+  unsigned char header[CXI_NPY_HEADER];
+  size_t bytes;
+  if (list->n != 1)
+    return cxi_error_set(error, CX_ETREE,
+                         "one array is needed, got %u; .npz holds several",
+                         list->n);
+  const cxi_tensor_entry *e = &list->entries[0];
+  if (!cxi_npy_header(e->type, header, &bytes, error)) return false;
+  cxi_writer *w = cxi_writer_open(path, error);
+  if (!w) return false;
+  cxi_writer_add(w, header, bytes);
+  cxi_writer_add(w, e->data, (size_t)cxi_aval_bytes(&e->type));
+  return cxi_writer_commit(w, error);
+}
+static bool write_numpy(const char *path, const cxi_safetensors *list) {
+  cxi_error error = { 0 };
+  const bool ok = ends_with(path, ".npy") ? write_npy(path, list, &error)
+                                          : write_npz(path, list, &error);
+  if (!ok) fail_with("save", path, &error);
+  return ok;
+}
 static bool save(const char *path, cx tree) {
   CX_SCOPE;
   cxi_safetensors list = { 0 };
   if (cxi_is_poison(tree)) return false; /* the file stays as it is */
-  if (!path || !ends_with(path, ".safetensors")) {
-    cx_fail_(NULL, CX_EIO, "save: %s: its suffix must be .safetensors",
+  const bool numpy =
+      path && (ends_with(path, ".npy") || ends_with(path, ".npz"));
+  if (!path || (!numpy && !ends_with(path, ".safetensors"))) {
+    cx_fail_(NULL, CX_EIO,
+             "save: %s: its suffix must be .safetensors, .npy or .npz",
              path ? path : "no path");
     return false;
   }
-  bool ok = collect(tree, &list) && write_all(path, &list);
+  bool ok = collect(tree, &list) &&
+            (numpy ? write_numpy(path, &list) : write_all(path, &list));
   cxi_safetensors_free(&list);
   return ok;
 }

@@ -1,15 +1,16 @@
 /* conform.c - calx conform: recorded programs, run and compared. */
-#include <float.h>
 #include <getopt.h>
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "commands.h"
+#include "compare.h"
 #include "derive.h"
 #include "jaxpr_text.h"
 #include "record.h"
+#include "tables.h"
+#include "train.h"
 
 typedef enum mode { MODE_EVAL, MODE_GRAD, MODE_VMAP, MODE_TEXT } mode;
 
@@ -52,10 +53,12 @@ static void skip(conform *c, const char *what) {
   snprintf(r->what, sizeof r->what, "%s", what);
   r->n = 1;
 }
+
 static const char *text_of(const json_t *record, const char *name) {
   const char *s = json_string_value(json_object_get(record, name));
   return s ? s : "?";
 }
+
 static const char *known_reason(const conform *c, const json_t *record) {
   for (int i = 0; i < c->n_known; i++)
     if (!strcmp(c->known[i].name, text_of(record, "name")) &&
@@ -63,6 +66,7 @@ static const char *known_reason(const conform *c, const json_t *record) {
       return c->known[i].why;
   return NULL;
 }
+
 /* Cases whose value is a choice or a goal count as left out if they differ,
  * as do those that are known to differ. */
 static void fail(conform *c, const json_t *record, const char *why) {
@@ -80,124 +84,34 @@ static void fail(conform *c, const json_t *record, const char *why) {
            text_of(record, "name"), text_of(record, "kind"), why);
 }
 
-/* -- comparing ------------------------------------------------------------------------- */
-
-static float half(uint16_t bits) {
-  int e = bits >> 10 & 31, f = bits & 1023;
-  float x = e == 31 ? (f ? NAN : INFINITY)
-            : e     ? ldexpf((float)(1024 + f), e - 25)
-                    : ldexpf((float)f, -24);
-  return bits & 0x8000 ? -x : x;
-}
-static double number(cx_dtype t, const void *data, int64_t i) {
-  const uint16_t *w = data;
-  uint32_t u;
-  float f;
-  switch (t) {
-  case CX_F32:
-    return ((const float *)data)[i];
-  case CX_F64:
-    return ((const double *)data)[i];
-  case CX_F16:
-    return half(w[i]);
-  default:
-    u = (uint32_t)w[i] << 16;
-    memcpy(&f, &u, sizeof f);
-    return f;
-  }
-}
-static bool is_float(cx_dtype t) {
-  return t == CX_F16 || t == CX_BF16 || t == CX_F32 || t == CX_F64;
-}
-/* Numbers below this are flushed to zero by the recorder. */
-static double least_normal(cx_dtype t) {
-  return t == CX_F64 ? DBL_MIN : t == CX_F16 ? 6.103515625e-5 : (double)FLT_MIN;
-}
-static bool close_enough(cx_dtype t, double got, double want, double tol,
-                         double scale) {
-  if (isnan(want) || isnan(got)) return isnan(want) && isnan(got);
-  if (isinf(want) || isinf(got)) return want == got;
-  if (fabs(want) < least_normal(t) && fabs(got) < least_normal(t)) return true;
-  return fabs(got - want) <= tol * (fabs(want) + scale);
-}
-static bool compare_floats(cx_dtype t, const void *got, const void *want,
-                           int64_t n, double tol, char *why, size_t room) {
-  double scale = 0;
-  for (int64_t i = 0; i < n; i++) {
-    double x = fabs(number(t, want, i));
-    if (isfinite(x) && x > scale) scale = x;
-  }
-  scale = scale < 1 ? scale : 1;
-  for (int64_t i = 0; i < n; i++) {
-    double a = number(t, got, i), b = number(t, want, i);
-    if (close_enough(t, a, b, tol, scale)) continue;
-    snprintf(why, room, "element %lld is %.9g, wanted %.9g (tolerance %g)",
-             (long long)i, a, b, tol);
-    return false;
-  }
-  return true;
-}
-/* One output against its recorded array. */
-static bool compare(cx got, const json_t *array, double tol, char *why,
-                    size_t room) {
-  size_t bytes;
-  cx_dtype t = jaxpr_dtype(json_string_value(json_object_get(array, "dtype")));
-  cx_dims shape = jaxpr_dims(json_object_get(array, "shape")),
-          own = cx_shape(got);
-  if (cx_type(got) != t || own.n != shape.n ||
-      memcmp(own.d, shape.d, sizeof own.d[0] * (size_t)own.n) != 0) {
-    snprintf(why, room, "%s, wanted %s", cx_show(got), jaxpr_type(t, shape));
-    return false;
-  }
-  unsigned char *want = record_bytes(array, &bytes);
-  const void *data = cx_data(got);
-  bool ok = want && (data || bytes == 0);
-  if (!ok)
-    snprintf(why, room, "an array cannot be read");
-  else if (is_float(t))
-    ok = compare_floats(t, data, want, cx_size(got), tol, why, room);
-  else if (bytes && memcmp(data, want, bytes) != 0) {
-    size_t i = 0;
-    while (((const unsigned char *)data)[i] == want[i]) i++;
-    snprintf(why, room, "%s: byte %zu differs", cx_show(got), i);
-    ok = false;
-  }
-  free(want);
-  return ok;
-}
-static void check_outputs(conform *c, const json_t *record, cx result) {
-  const json_t *out = json_object_get(record, "out");
-  double tol = json_number_value(json_object_get(record, "tol"));
-  char why[256] = "";
-  const char *message;
-  bool ok = true;
-  if (!cx_ok()) {
-    cx_error(&message);
-    fail(c, record, message);
-    return;
-  }
-  int n = cx_leaf_count(result);
-  if (n != (int)json_array_size(out)) {
-    snprintf(why, sizeof why, "%d results, wanted %zu", n,
-             json_array_size(out));
-    ok = false;
-  }
-  for (int i = 0; ok && i < n; i++)
-    ok = compare(cx_leaf(result, i), json_array_get(out, (size_t)i), tol, why,
-                 sizeof why);
-  if (!cx_ok())
-    cx_error(&message), ok = false, snprintf(why, sizeof why, "%s", message);
-  if (!ok) {
-    fail(c, record, why);
-    return;
-  }
+static void pass(conform *c, const json_t *record) {
   c->passed++;
   if (c->verbose)
     printf("passed %s (%s)\n", text_of(record, "name"),
            text_of(record, "kind"));
 }
 
-/* -- running ------------------------------------------------------------------------------ */
+/* -- comparing ------------------------------------------------------------ */
+
+static void check_outputs(conform *c, const json_t *record, cx result) {
+  const double tol = json_number_value(json_object_get(record, "tol"));
+  char why[256] = "";
+  const char *message;
+  bool ok = cx_ok() && compare_outputs(result, json_object_get(record, "out"),
+                                       tol, why, sizeof why);
+  if (!cx_ok()) {
+    cx_error(&message);
+    snprintf(why, sizeof why, "%s", message);
+    ok = false;
+  }
+  if (!ok) {
+    fail(c, record, why);
+    return;
+  }
+  pass(c, record);
+}
+
+/* -- running -------------------------------------------------------------- */
 
 /* The constants of the program, then the recorded inputs. */
 static int inputs_of(const json_t *jaxpr, const json_t *record, cx *in,
@@ -210,15 +124,18 @@ static int inputs_of(const json_t *jaxpr, const json_t *record, cx *in,
       if (n < most) in[n++] = record_array(json_array_get(lists[k], i));
   return n;
 }
+
 static void print_text(const conform *c, const char *text) {
   if (c->verbose) printf("%s", text);
 }
+
 static void run_eval(conform *c, const json_t *record, const char *text) {
   cx in[JAXPR_MAX];
   int n = inputs_of(json_object_get(record, "jaxpr"), record, in, JAXPR_MAX);
   print_text(c, text);
   check_outputs(c, record, cx_call_n(cx_jit(cx_parse(text)), n, in));
 }
+
 /* Printed, parsed and printed again; then the second program runs. */
 static void run_text(conform *c, const json_t *record, const char *text) {
   cx in[JAXPR_MAX];
@@ -238,7 +155,7 @@ static void run_text(conform *c, const json_t *record, const char *text) {
   cx_program_free(second);
 }
 
-/* -- derived kinds ---------------------------------------------------------------------------- */
+/* -- derived kinds -------------------------------------------------------- */
 
 static void remember(conform *c, json_t *record, const char *text) {
   if (c->n_primals == c->cap_primals) {
@@ -251,11 +168,13 @@ static void remember(conform *c, json_t *record, const char *text) {
       (primal){ strdup(text_of(record, "name")), strdup(text),
                 json_incref(json_object_get(record, "jaxpr")) };
 }
+
 static const primal *find_primal(const conform *c, const char *name) {
   for (int i = c->n_primals; i-- > 0;)
     if (!strcmp(c->primals[i].name, name)) return &c->primals[i];
   return NULL;
 }
+
 static void forget(conform *c) {
   for (int i = 0; i < c->n_primals; i++) {
     free(c->primals[i].name), free(c->primals[i].text);
@@ -263,6 +182,7 @@ static void forget(conform *c) {
   }
   c->n_primals = 0;
 }
+
 /* The function without its constants, which become captures. */
 CX_STRUCT(closed_env, (cx_fn, f), (cx, consts));
 CX_DEF_ENV(closed, closed_env, e, inputs) {
@@ -273,6 +193,7 @@ CX_DEF_ENV(closed, closed_env, e, inputs) {
     items[n++] = cx_nth(inputs, i);
   return cx_call(e->f, cx_tuple_n(n, items));
 }
+
 static cx_fn closed_function(const primal *p, cx *out_specs) {
   const json_t *consts = json_object_get(p->jaxpr, "consts");
   const json_t *ins = json_object_get(p->jaxpr, "in");
@@ -290,6 +211,7 @@ static cx_fn closed_function(const primal *p, cx *out_specs) {
   *out_specs = cx_tuple_n(m, items);
   return n ? CX_BIND(closed, .f = f, .consts = captured) : f;
 }
+
 /* A single vmap of the primal program: its inputs with one axis more. */
 static bool fits_inputs(const char *kind, cx specs, const json_t *record) {
   const json_t *in = json_object_get(record, "in");
@@ -314,6 +236,24 @@ static bool fits_inputs(const char *kind, cx specs, const json_t *record) {
   }
   return true;
 }
+
+/* Steps of Adam on the primal program's loss. */
+static void run_training(conform *c, const json_t *record, cx_fn f) {
+  char why[256] = "";
+  const char *message;
+  bool ok = train_matches(f, record, why, sizeof why);
+  if (!cx_ok()) {
+    cx_error(&message);
+    snprintf(why, sizeof why, "%s", message);
+    ok = false;
+  }
+  if (!ok) {
+    fail(c, record, why);
+    return;
+  }
+  pass(c, record);
+}
+
 static void run_derived(conform *c, const json_t *record, const char *kind) {
   const primal *p = find_primal(c, text_of(record, "name"));
   const json_t *in = json_object_get(record, "in");
@@ -329,6 +269,10 @@ static void run_derived(conform *c, const json_t *record, const char *kind) {
   }
   print_text(c, p->text);
   cx_fn f = closed_function(p, &specs);
+  if (!strcmp(kind, "adam_step") || !strcmp(kind, "trajectory")) {
+    run_training(c, record, f);
+    return;
+  }
   if (!fits_inputs(kind, specs, record)) {
     skip(c, "the primal record has other shapes");
     return;
@@ -347,41 +291,54 @@ static void run_derived(conform *c, const json_t *record, const char *kind) {
   check_outputs(c, record, cx_call(cx_jit(f), cx_tuple_n(n, items)));
 }
 
-/* -- files ----------------------------------------------------------------------------------------- */
+/* -- files ---------------------------------------------------------------- */
 
-static bool each_record(json_t *record, void *user) {
-  conform *c = user;
-  CX_SCOPE;
+/* Its program as text, to be freed: recorded as such, or translated. */
+static char *text_of_program(const json_t *record, jaxpr_writer *w) {
+  const char *text = json_string_value(json_object_get(record, "text"));
   const json_t *jaxpr = json_object_get(record, "jaxpr");
-  const char *kind = text_of(record, "kind");
-  bool is_primal = !strcmp(kind, "primal");
-  bool derived = c->mode == MODE_GRAD || c->mode == MODE_VMAP;
-  bool run = derived ? !is_primal && strcmp(kind, "fwd") &&
-                           derive_is_vmap(kind) == (c->mode == MODE_VMAP)
-                     : true;
-  jaxpr_writer w = { 0 };
-  char *text = NULL;
-  if (!derived || is_primal) {
-    text = jaxpr ? jaxpr_to_text(jaxpr, &w) : NULL;
-    if (is_primal && text && derived) remember(c, record, text);
-  }
-  if (!run) {
-    free(text);
-    return true;
-  }
-  cx_error(NULL);
-  if (derived)
-    run_derived(c, record, kind);
-  else if (!jaxpr)
-    skip(c, "no program");
-  else if (!text && w.missing[0])
-    skip(c, w.missing);
+  return text ? strdup(text) : jaxpr ? jaxpr_to_text(jaxpr, w) : NULL;
+}
+
+static void run_program(conform *c, const json_t *record, const char *text,
+                        const jaxpr_writer *w) {
+  if (!text && w->missing[0])
+    skip(c, w->missing);
   else if (!text)
-    fail(c, record, w.error);
+    fail(c, record, w->error);
   else if (c->mode == MODE_TEXT)
     run_text(c, record, text);
   else
     run_eval(c, record, text);
+}
+
+static bool each_record(json_t *record, void *user) {
+  conform *c = user;
+  CX_SCOPE;
+  if (table_is_special(record)) return table_each(record, each_record, c);
+  const char *kind = text_of(record, "kind");
+  if (!strcmp(kind, "?")) {
+    fprintf(stderr, "calx: %s: not records of programs, passed over\n",
+            c->file);
+    return true;
+  }
+  const bool derived = c->mode == MODE_GRAD || c->mode == MODE_VMAP;
+  const bool is_primal = !strcmp(kind, "primal");
+  jaxpr_writer w = { 0 };
+  char *text = !derived || is_primal ? text_of_program(record, &w) : NULL;
+  cx_error(NULL);
+  if (!derived) {
+    /* Without a program of its own it belongs to the derived modes alone. */
+    if (text || json_object_get(record, "jaxpr"))
+      run_program(c, record, text, &w);
+    else if (w.missing[0])
+      skip(c, w.missing);
+  } else if (is_primal) {
+    if (text) remember(c, record, text);
+  } else if (strcmp(kind, "fwd") &&
+             derive_is_vmap(kind) == (c->mode == MODE_VMAP)) {
+    run_derived(c, record, kind);
+  }
   cx_error(NULL);
   free(text);
   return true;
@@ -419,15 +376,18 @@ static void help(FILE *out) {
       "  --known FILE               records that differ, with the reasons\n"
       "  --verbose                  each record, and the programs as text\n");
 }
+
 static int by_count(const void *a, const void *b) {
   return ((const reason *)b)->n - ((const reason *)a)->n;
 }
+
 static bool set_mode(conform *c, const char *name) {
   static const char *const names[] = { "eval", "grad", "vmap", "text" };
   for (int i = 0; i < 4; i++)
     if (!strcmp(name, names[i])) return c->mode = (mode)i, true;
   return false;
 }
+
 int command_conform(int argc, char **argv) {
   static const struct option options[] = {
     { "executor", required_argument, NULL, 'e' },

@@ -9,6 +9,7 @@ static bool is_float(cx a) {
   cx_dtype t = cx_type(a);
   return t == CX_F16 || t == CX_BF16 || t == CX_F32 || t == CX_F64;
 }
+
 /* All leaves as one tuple. */
 static cx flat_tuple(cx tree) {
   cx items[MOST];
@@ -17,6 +18,7 @@ static cx flat_tuple(cx tree) {
   for (int i = 0; i < n; i++) items[i] = cx_leaf(tree, i);
   return cx_tuple_n(n, items);
 }
+
 static cx joined(cx a, cx b) {
   return flat_tuple(cx_tuple(a, b));
 }
@@ -29,11 +31,12 @@ CX_DEF_ENV(flat, one_fn, e, inputs) {
   for (int i = 0; i < n; i++) items[i] = cx_nth(inputs, i);
   return flat_tuple(cx_call_n(e->f, n, items));
 }
+
 cx_fn derive_flat(cx_fn f) {
   return CX_BIND(flat, .f = f);
 }
 
-/* -- derivatives ------------------------------------------------------------------------ */
+/* -- derivatives ---------------------------------------------------------- */
 
 CX_STRUCT(derived, (cx_fn, f), (int, n));
 
@@ -56,6 +59,7 @@ CX_DEF_ENV(as_jvp, derived, e, inputs) {
     }
   return cx_tuple_n(m, y);
 }
+
 /* inputs: n of f, then a cotangent for each floating output */
 CX_DEF_ENV(as_vjp, derived, e, inputs) {
   cx x[MOST], specs[MOST], ct[MOST], g[MOST], out, grads;
@@ -74,6 +78,7 @@ CX_DEF_ENV(as_vjp, derived, e, inputs) {
     if (is_float(x[i])) g[m++] = cx_nth(grads, i);
   return joined(out, cx_tuple_n(m, g));
 }
+
 CX_DEF_ENV(sum_of_outputs, one_fn, e, inputs) {
   cx out = cx_call(e->f, inputs), sum = cx_none();
   for (int i = 0; i < cx_len(out); i++) {
@@ -83,6 +88,7 @@ CX_DEF_ENV(sum_of_outputs, one_fn, e, inputs) {
   }
   return sum;
 }
+
 /* gradients of the sum with respect to the first n inputs that are floating */
 CX_DEF_ENV(as_grad, derived, e, inputs) {
   cx g[MOST];
@@ -93,10 +99,12 @@ CX_DEF_ENV(as_grad, derived, e, inputs) {
     if (is_float(cx_nth(inputs, i))) g[m++] = cx_nth(grads, i);
   return cx_tuple_n(m, g);
 }
+
 CX_DEF_ENV(first_output, one_fn, e, inputs) {
   cx out = cx_call(e->f, inputs);
   return cx_tuple(cx_nth(out, 0), out);
 }
+
 /* all outputs, then the gradients of the first for n parameters */
 CX_DEF_ENV(as_value_and_grad, derived, e, inputs) {
   cx g[MOST], value, grads;
@@ -108,7 +116,40 @@ CX_DEF_ENV(as_value_and_grad, derived, e, inputs) {
   return joined(cx_nth(value, 1), cx_tuple_n(e->n, g));
 }
 
-/* -- vmap --------------------------------------------------------------------------------------- */
+CX_DEF_ENV(one_output, derived, e, inputs) {
+  return cx_nth(cx_call(e->f, inputs), e->n);
+}
+
+CX_STRUCT(jacobian_env, (cx_fn, f), (int, n), (bool, forward));
+
+/* Jacobians of each floating output by each of the first n inputs that are
+ * floating: the axes of the output first. */
+CX_DEF_ENV(as_jacobian, jacobian_env, e, inputs) {
+  cx rows[MOST], like = cx_call(e->f, cx_spec_like(inputs));
+  int m = 0;
+  for (int k = 0; k < cx_len(like); k++) {
+    if (!is_float(cx_nth(like, k))) continue;
+    cx_fn f = CX_BIND(one_output, .f = e->f, .n = k);
+    cx j = cx_call(e->forward ? cx_jacfwd(f) : cx_jacrev(f), inputs);
+    for (int i = 0; i < e->n; i++)
+      if (is_float(cx_nth(inputs, i))) rows[m++] = cx_nth(j, i);
+  }
+  return cx_tuple_n(m, rows);
+}
+
+/* The product of the Hessian and a vector of ones. */
+CX_DEF_ENV(as_hvp, derived, e, inputs) {
+  cx ones[MOST], g, h;
+  for (int i = 0; i < e->n; i++)
+    ones[i] = is_float(cx_nth(inputs, i)) ? cx_ones_like(cx_nth(inputs, i))
+                                          : cx_none();
+  cx_unpack(cx_call(cx_jvp(CX_BIND(as_grad, .f = e->f, .n = e->n)),
+                    cx_tuple(inputs), cx_tuple(cx_tuple_n(e->n, ones))),
+            &g, &h);
+  return h;
+}
+
+/* -- vmap ----------------------------------------------------------------- */
 
 /* Axes of `n` inputs: the record's if it has as many, else `otherwise`; vmap1
  * maps the first along its last axis. */
@@ -128,6 +169,7 @@ static cx axes_of(const json_t *record, int n, bool only_first) {
   }
   return cx_tuple_n(n, items);
 }
+
 static cx_fn mapped(cx_fn f, const json_t *record, int n, bool only_first) {
   const json_t *out = json_object_get(record, "out_axes");
   cx in = cx_tuple(axes_of(record, n, only_first));
@@ -138,7 +180,7 @@ static cx_fn mapped(cx_fn f, const json_t *record, int n, bool only_first) {
   return cx_vmap(f, .in_tree = in);
 }
 
-/* -- kinds ----------------------------------------------------------------------------------------- */
+/* -- kinds ---------------------------------------------------------------- */
 
 static bool next_step(const char **kind, char *step, size_t room) {
   size_t n = strcspn(*kind, ".");
@@ -147,9 +189,31 @@ static bool next_step(const char **kind, char *step, size_t room) {
   *kind += n + ((*kind)[n] == '.');
   return true;
 }
+
 bool derive_is_vmap(const char *kind) {
   return strstr(kind, "vmap") != NULL || !strcmp(kind, "per_example_grad");
 }
+
+/* How many inputs a Jacobian, or a Hessian, is taken with respect to: some
+ * records hold the first ones alone. */
+static int inputs_named(const json_t *record, int n, bool twice) {
+  const int blocks = (int)json_array_size(json_object_get(record, "out"));
+  int wrt = 0;
+  while (wrt < n && (wrt + 1) * (twice ? wrt + 1 : 1) <= blocks) wrt++;
+  return wrt;
+}
+
+static bool is_step(const char *step) {
+  static const char *const steps[] = {
+    "jvp",    "vjp",    "vmap",    "vmap1", "grad", "value_and_grad",
+    "grad1",  "grad2",  "grad3",   "grad4", "hvp",  "jit_value_and_grad",
+    "jacfwd", "jacrev", "hessian",
+  };
+  for (size_t i = 0; i < sizeof steps / sizeof *steps; i++)
+    if (!strcmp(step, steps[i])) return true;
+  return false;
+}
+
 /* Inputs of the step after this one; `like` are this one's. */
 static cx_fn apply_step(cx_fn f, const char *step, cx *like,
                         const json_t *record) {
@@ -173,12 +237,27 @@ static cx_fn apply_step(cx_fn f, const char *step, cx *like,
   if (!strcmp(step, "vmap")) return mapped(f, record, n, false);
   if (!strcmp(step, "vmap1")) return mapped(f, record, n, true);
   if (!strcmp(step, "grad")) return CX_BIND(as_grad, .f = f, .n = n);
+  if (!strcmp(step, "hvp")) return CX_BIND(as_hvp, .f = f, .n = n);
+  if (!strcmp(step, "hessian")) {
+    const int wrt = inputs_named(record, n, true);
+    f = CX_BIND(as_grad, .f = f, .n = wrt);
+    return CX_BIND(as_jacobian, .f = f, .n = wrt, .forward = true);
+  }
+  if (!strncmp(step, "jac", 3))
+    return CX_BIND(as_jacobian, .f = f, .n = inputs_named(record, n, false),
+                   .forward = !strcmp(step, "jacfwd"));
+  if (!strncmp(step, "grad", 4)) { /* grad2: nested twice */
+    for (int i = step[4] - '0'; i > 0; i--)
+      f = CX_BIND(as_grad, .f = f, .n = n);
+    return f;
+  }
   if (!strcmp(step, "value_and_grad") || !strcmp(step, "jit_value_and_grad")) {
     int params = (int)json_array_size(json_object_get(record, "params"));
     return CX_BIND(as_value_and_grad, .f = f, .n = params);
   }
   return NULL;
 }
+
 cx_fn derive_kind(cx_fn f, const char *kind, cx specs, const json_t *record,
                   bool *out_handled) {
   char step[32];
@@ -186,9 +265,7 @@ cx_fn derive_kind(cx_fn f, const char *kind, cx specs, const json_t *record,
   *out_handled = false;
   for (bool after_vmap = false; next_step(&rest, step, sizeof step);) {
     bool is_map = !strncmp(step, "vmap", 4);
-    bool known = is_map || !strcmp(step, "jvp") || !strcmp(step, "vjp") ||
-                 !strcmp(step, "grad") || !strcmp(step, "value_and_grad") ||
-                 !strcmp(step, "jit_value_and_grad");
+    const bool known = is_step(step);
     /* after a vmap the specs are no longer known: only grad needs none */
     if (!known || (after_vmap && strcmp(step, "grad"))) return NULL;
     f = apply_step(f, step, &specs, record);

@@ -421,6 +421,11 @@ int command_conform(int argc, char **argv) {
   cx_promotion(CX_PROMOTE_JAX);
   for (int i = optind; i < argc; i++) {
     c.file = argv[i];
+    const char *name = strrchr(argv[i], '/') ? strrchr(argv[i], '/') : argv[i];
+    if (strstr(name, ".md") || strstr(name, ".txt")) {
+      fprintf(stderr, "calx: %s: a text, passed over\n", argv[i]);
+      continue;
+    }
     if (!record_each(argv[i], each_record, &c, why, sizeof why)) {
       fprintf(stderr, "calx: %s\n", why);
       ok = false;

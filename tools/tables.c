@@ -120,10 +120,24 @@ static json_t *traced(const char *name, int n_in, cx_dtype type, int64_t n) {
   return text;
 }
 
+/* As records have them: a rounding method is an enum. */
+static json_t *params_of(const json_t *row) {
+  json_t *params = json_object_get(row, "params");
+  json_t *rounding = json_object_get(params, "rounding_method");
+  if (rounding)
+    return json_pack("{s:{s:O}}", "rounding_method", "enum", rounding);
+  return params ? json_incref(params) : json_object();
+}
+
+/* The name of the primitive: those of bits are functions of jax.lax. */
+static json_t *primitive_of(const json_t *row) {
+  const char *op = json_string_value(json_object_get(row, "op"));
+  return json_string(!strncmp(op, "bitwise_", 8) ? op + 8 : op);
+}
+
 /* A program of one equation, as a record has it. */
 static json_t *equation(const json_t *row, const char *dtype, int n_in,
                         int64_t n) {
-  json_t *params = json_object_get(row, "params");
   json_t *in = json_array(), *operands = json_array();
   for (int i = 0; i < n_in; i++) {
     json_array_append_new(in, json_pack("{s:i, s:s, s:[I]}", "v", i, "dtype",
@@ -131,11 +145,10 @@ static json_t *equation(const json_t *row, const char *dtype, int n_in,
     json_array_append_new(operands, json_integer(i));
   }
   return json_pack(
-      "{s:[], s:o, s:[{s:O, s:o, s:[{s:i, s:O, s:[I]}], s:o}], s:[i]}",
-      "consts", "in", in, "eqns", "p", json_object_get(row, "op"), "i",
-      operands, "o", "v", n_in, "dtype", json_object_get(row, "dtype"), "shape",
-      (json_int_t)n, "k", params ? json_incref(params) : json_object(), "out",
-      n_in);
+      "{s:[], s:o, s:[{s:o, s:o, s:[{s:i, s:O, s:[I]}], s:o}], s:[i]}",
+      "consts", "in", in, "eqns", "p", primitive_of(row), "i", operands, "o",
+      "v", n_in, "dtype", json_object_get(row, "dtype"), "shape", (json_int_t)n,
+      "k", params_of(row), "out", n_in);
 }
 
 /* -- rows --------------------------------------------------------------------- */

@@ -168,7 +168,10 @@ static cx floor_divide(cx a, cx b) {
   cx r = cxi_binary(CXI_PRIM_rem, a, b);
   cx q = is_float(a) ? cxi_div(cxi_sub(a, r), b) : cxi_div(a, b);
   q = cxi_select(differs_in_sign(r, b), q, cxi_offset(q, -1));
-  return is_float(a) ? cxi_round(q, false) : q;
+  if (!is_float(a)) return q;
+  /* By 0 the remainder is no number; the quotient is infinite, as in a / b. */
+  cx by_zero = cxi_compare(CXI_PRIM_eq, b, cxi_number_like(b, 0));
+  return cxi_select(by_zero, cxi_round(q, false), cxi_div(a, b));
 }
 
 /* log(e^a + e^b) = max + log1p(e^-|a - b|); equal infinities give their sum. */

@@ -33,6 +33,16 @@ typedef struct bench_case {
   "," #n "] = dot_general[lhs_contract=(0), rhs_contract=(0), "              \
   "lhs_batch=(), rhs_batch=(), type=f32] %0, %1 return %2 }"
 
+/* 32 images of 56 x 56, 64 channels to 64 features by 3 x 3: m positions, n
+ * features, k products each. */
+#define IMAGES "f32[32,64,56,56]"
+#define CONV(x, w, y, low, axes_x, axes_w, axes_y)                \
+  "program @f(%0: " x ", %1: " w ") { %2: " y                     \
+  " = conv_general_dilated[strides=(1,1), low=" low ", high=" low \
+  ", lhs_dilation=(1,1), rhs_dilation=(1,1), lhs_axes=" axes_x    \
+  ", rhs_axes=" axes_w ", out_axes=" axes_y                       \
+  ", feature_groups=1, batch_groups=1, type=f32] %0, %1 return %2 }"
+
 static const bench_case cases[] = {
   { "call x+1", 0, 0, 0,
     "program @f(%0: f32[]) { %1: f32[] = add %0, 1.0:f32 return %1 }" },
@@ -108,6 +118,15 @@ static const bench_case cases[] = {
   { "turned", 1, 3072, 768, TURNED(1, 3072, 768) },
   { "gradient", 768, 768, 4096, GRADIENT(768, 768, 4096) },
   { "gradient", 384, 1536, 4096, GRADIENT(384, 1536, 4096) },
+  { "conv NCHW", 100352, 64, 576,
+    CONV(IMAGES, "f32[64,64,3,3]", IMAGES, "(1,1)", "(0,1,2,3)", "(0,1,2,3)",
+         "(0,1,2,3)") },
+  { "conv NHWC", 100352, 64, 576,
+    CONV("f32[32,56,56,64]", "f32[3,3,64,64]", "f32[32,56,56,64]", "(1,1)",
+         "(0,3,1,2)", "(3,2,0,1)", "(0,3,1,2)") },
+  { "conv weights", 64, 576, 100352,
+    CONV(IMAGES, IMAGES, "f32[64,64,3,3]", "(1,1)", "(1,0,2,3)", "(1,0,2,3)",
+         "(1,0,2,3)") },
 };
 
 static clockid_t timer = CLOCK_THREAD_CPUTIME_ID;
@@ -232,7 +251,7 @@ static bool run_case(const bench_case *b, int threads) {
            (long long)b->m, (long long)b->n, (long long)b->k, seconds * 1e6,
            flops / seconds * 1e-9);
     blas_call x = { open_blas(), b, &c };
-    if (x.sgemm)
+    if (x.sgemm && strncmp(b->name, "conv", 4) != 0)
       printf("   one thread of OpenBLAS %8.1f",
              flops / median_seconds(run_blas, &x) * 1e-9);
     puts("");

@@ -21,7 +21,7 @@ typedef struct reason {
 } reason;
 /* A record that differs for a reason that is known: --known. */
 typedef struct known {
-  char name[160], kind[32], why[96];
+  char name[320], kind[32], why[96];
 } known;
 /* A primal program of the file being read, for its derived kinds. */
 typedef struct primal {
@@ -353,7 +353,7 @@ static bool read_known(conform *c, const char *path) {
     known *k = &c->known[c->n_known];
     if (line[0] == '#' || c->n_known == sizeof c->known / sizeof *c->known)
       continue;
-    if (sscanf(line, "%159[^\t]\t%31[^\t]\t%95[^\n]", k->name, k->kind,
+    if (sscanf(line, "%319[^\t]\t%31[^\t]\t%95[^\n]", k->name, k->kind,
                k->why) == 3)
       c->n_known++;
   }

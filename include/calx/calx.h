@@ -32,6 +32,7 @@
 #include "calx/reduce.h"       /* 12. reductions */
 #include "calx/shape.h"        /* 13. reshaping, joining, padding */
 #include "calx/product.h"      /* 14. matrix products, einsum */
+#include "calx/conv.h"         /* 14a. convolutions */
 #include "calx/index.h"        /* 15. indexing and updates */
 #include "calx/nn.h"           /* 16. softmax, layer norm, attention, loss */
 #include "calx/random.h"       /* 17. random numbers */

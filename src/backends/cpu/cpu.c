@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-/* The addend of a product is dense. */
+/* The addend of a product is dense, so is what a kernel is moved over. */
 static bool reads_views(const cxi_row *row, uint32_t k) {
   switch (row->prim) {
   case CXI_PRIM_copy:
@@ -17,6 +17,8 @@ static bool reads_views(const cxi_row *row, uint32_t k) {
     return k == 1;
   case CXI_PRIM_dot_general:
     return k < 2;
+  case CXI_PRIM_conv_general_dilated:
+    return k == 1;
   default:
     return row->form == CXI_FORM_ELEMENTWISE || row->form == CXI_FORM_REDUCE;
   }
@@ -24,6 +26,11 @@ static bool reads_views(const cxi_row *row, uint32_t k) {
 
 static bool is_product(const cxi_unit *unit) {
   return unit->row->prim == CXI_PRIM_dot_general && cxi_cpu_product_takes(unit);
+}
+
+static bool is_convolution(const cxi_unit *unit) {
+  return unit->row->prim == CXI_PRIM_conv_general_dilated &&
+         cxi_cpu_conv_takes(unit);
 }
 
 static bool is_reduction(const cxi_unit *unit) {
@@ -34,6 +41,7 @@ static size_t workspace(const cxi_unit *unit) {
   if (cxi_cpu_move_takes(unit)) return 0;
   if (unit->kind == CXI_UNIT_FUSED) return cxi_cpu_fused_workspace(unit);
   if (is_product(unit)) return cxi_cpu_product_workspace(unit);
+  if (is_convolution(unit)) return cxi_cpu_conv_workspace(unit);
   if (is_reduction(unit)) return 0;
   return cxi_cpu_evaluate_workspace(unit);
 }
@@ -49,6 +57,7 @@ static bool compile(const cxi_unit *unit, cxi_arena *arena, cxi_thunk *out,
   if (unit->kind == CXI_UNIT_FUSED)
     return cxi_cpu_fused(unit, arena, out, error);
   if (is_product(unit)) return cxi_cpu_product(unit, arena, out, error);
+  if (is_convolution(unit)) return cxi_cpu_conv(unit, arena, out, error);
   if (is_reduction(unit)) return cxi_cpu_reduce(unit, arena, out, error);
   return cxi_cpu_by_evaluate(unit, arena, out, error);
 }

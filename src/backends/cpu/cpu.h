@@ -30,6 +30,11 @@ size_t cxi_cpu_product_workspace(const cxi_unit *unit);
 bool cxi_cpu_product_in_place(const cxi_unit *unit);
 bool cxi_cpu_product(const cxi_unit *unit, cxi_arena *arena, cxi_thunk *out,
                      cxi_error *error);
+/* conv_layout.c: convolutions of floats, if the machine has the kernels */
+bool cxi_cpu_conv_takes(const cxi_unit *unit);
+size_t cxi_cpu_conv_workspace(const cxi_unit *unit);
+bool cxi_cpu_conv(const cxi_unit *unit, cxi_arena *arena, cxi_thunk *out,
+                  cxi_error *error);
 /* reduce.c: reductions of columns and long rows */
 bool cxi_cpu_reduce_takes(const cxi_unit *unit);
 bool cxi_cpu_reduce(const cxi_unit *unit, cxi_arena *arena, cxi_thunk *out,

@@ -445,13 +445,11 @@ static void write_select_window(jaxpr_program *p, jaxpr_equation *e) {
                        "%s[%s, least=%s]", e->name,
                        window(e, e->in[1].shape.n), least ? "true" : "false");
 }
+/* An algorithm (BF16_BF16_F32_X3, ...) is a lower bound on precision, which the
+ * product of the operands' own dtype satisfies; XLA's CPU does the same. */
 static void write_dot(jaxpr_program *p, jaxpr_equation *e) {
   const json_t *d = list(e, "dimension_numbers");
   const json_t *contract = json_array_get(d, 0), *batch = json_array_get(d, 1);
-  if (!strncmp(choice(e, "precision"), "BF16", 4)) {
-    jaxpr_missing(p->w, "dot_general in bf16 passes");
-    return;
-  }
   bool whole = e->in[0].dtype < CX_F16, sum = e->out->dtype >= CX_F16;
   if (e->in[0].dtype != e->in[1].dtype || (whole && sum))
     for (int i = 0; i < 2; i++)
@@ -601,5 +599,5 @@ jaxpr_handler *jaxpr_row_handler(const char *primitive) {
   if (plain_name(primitive)) return write_plain;
   for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
     if (!strcmp(rows[i].name, primitive)) return rows[i].handle;
-  return NULL;
+  return jaxpr_linalg_handler(primitive);
 }

@@ -94,6 +94,7 @@ typedef struct jaxpr_equation {
 typedef void jaxpr_handler(jaxpr_program *p, jaxpr_equation *e);
 /* NULL where there is none. */
 jaxpr_handler *jaxpr_row_handler(const char *primitive);  /* jaxpr_rows.c */
+jaxpr_handler *jaxpr_linalg_handler(const char *primitive); /* jaxpr_linalg.c */
 jaxpr_handler *jaxpr_call_handler(const char *primitive); /* jaxpr_calls.c */
 
 #endif

@@ -40,5 +40,6 @@
 #include "calx/stage.h"        /* 19. programs and executables */
 #include "calx/inspect.h"      /* 20. what a function records and saves */
 #include "calx/file.h"         /* 21. reading and writing trees */
+#include "calx/linalg.h"       /* 22. linear algebra */
 
 #endif

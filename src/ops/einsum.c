@@ -1,11 +1,13 @@
 /* einsum.c - contractions written as "bqnd,bknd->bnqk".
  *
- * Operands are joined two at a time from the left. A label that neither a
- * later operand nor the result needs is summed as soon as it can be. */
+ * Operands are joined two at a time, in the order of einsum_path.h. A label that
+ * neither another operand nor the result needs is summed as soon as it can
+ * be. */
 #include <stdio.h>
 #include <string.h>
 
 #include "calx/product.h"
+#include "ops/einsum_path.h"
 #include "ops/ops.h"
 
 enum { LABELS = 64, ELLIPSIS = 52 }; /* a-z, A-Z, then the axes of "..." */
@@ -119,18 +121,21 @@ static int place_of(const labels *l, int label) {
     if (l->d[i] == label) return i;
   return -1;
 }
-static bool needed(const einsum *e, int after, int label) {
-  for (int i = after; i < e->n; i++)
-    if (place_of(&e->terms[i].l, label) >= 0) return true;
-  return place_of(&e->out, label) >= 0;
+static uint64_t set_of(const labels *l) {
+  uint64_t set = 0;
+  for (int i = 0; i < l->n; i++) set |= (uint64_t)1 << l->d[i];
+  return set;
+}
+static bool in_set(uint64_t set, int label) {
+  return set >> label & 1;
 }
 static labels without_place(labels l, int place) {
   for (int i = place; i + 1 < l.n; i++) l.d[i] = l.d[i + 1];
   l.n--;
   return l;
 }
-static bool check_sizes(const einsum *e, cx *out_poison) {
-  int64_t size[LABELS];
+/* size[label]: how long it is; -1: no operand has it. */
+static bool check_sizes(const einsum *e, int64_t *size, cx *out_poison) {
   for (int i = 0; i < LABELS; i++) size[i] = -1;
   for (int i = 0; i < e->n; i++) {
     cx_dims shape = cxi_shape_at(e->terms[i].x);
@@ -176,15 +181,13 @@ static term diagonal(term t) {
     }
   return t;
 }
-static term sum_unneeded(const einsum *e, term t, int after,
-                         const labels *other) {
+/* Sums the labels that are not in `needed`. */
+static term sum_unneeded(term t, uint64_t needed) {
   cx_dims axes = { .n = 0 };
   labels left = { .n = 0 };
   for (int i = 0; i < t.l.n; i++) {
-    int c = t.l.d[i];
-    bool keep = needed(e, after, c) || (other && place_of(other, c) >= 0);
-    if (keep)
-      push(&left, c);
+    if (in_set(needed, t.l.d[i]))
+      push(&left, t.l.d[i]);
     else
       axes = cxi_dims_append(axes, i);
   }
@@ -233,8 +236,9 @@ static term multiply(term a, term b) {
   return (term){ cxi_mul(arrange(a, &all, &shape), arrange(b, &all, &shape)),
                  all };
 }
-static term join(const einsum *e, term a, term b, int after) {
-  a = sum_unneeded(e, a, after, &b.l), b = sum_unneeded(e, b, after, &a.l);
+static term join(term a, term b, uint64_t needed) {
+  a = sum_unneeded(a, needed | set_of(&b.l));
+  b = sum_unneeded(b, needed | set_of(&a.l));
   a = drop_ones(a, &b), b = drop_ones(b, &a);
   cxi_dot_general_params p = { .type = cxi_dtype_at(a.x) };
   labels out = { .n = 0 };
@@ -242,7 +246,7 @@ static term join(const einsum *e, term a, term b, int after) {
   for (int i = 0; i < a.l.n; i++) {
     int k = place_of(&b.l, a.l.d[i]);
     if (k < 0) continue;
-    bool batch = needed(e, after, a.l.d[i]);
+    bool batch = in_set(needed, a.l.d[i]);
     cx_dims *left = batch ? &p.lhs_batch : &p.lhs_contract;
     cx_dims *right = batch ? &p.rhs_batch : &p.rhs_contract;
     *left = cxi_dims_append(*left, i), *right = cxi_dims_append(*right, k);
@@ -260,9 +264,39 @@ static term join(const einsum *e, term a, term b, int after) {
   return (term){ cxi_dot_general(a.x, b.x, (cx){ 0, 0 }, &p), out };
 }
 
+/* Joins all terms to one, as the path says. */
+static term contract(const einsum *e, const int64_t *size) {
+  term terms[2 * CX_MAX_ARGS];
+  uint64_t sets[CX_MAX_ARGS], joined[2 * CX_MAX_ARGS]; /* of operands */
+  const uint64_t out = set_of(&e->out);
+  double sizes[LABELS];
+  cxi_join steps[CX_MAX_ARGS];
+  for (int i = 0; i < LABELS; i++) sizes[i] = (double)size[i];
+  for (int i = 0; i < e->n; i++) {
+    terms[i] = diagonal(e->terms[i]);
+    sets[i] = set_of(&terms[i].l);
+    joined[i] = (uint64_t)1 << i;
+  }
+  if (!cxi_einsum_path(e->n, sets, out, sizes, steps)) {
+    return (term){ cxi_fail(CX_EMEMORY, "einsum: out of memory"), { .n = 0 } };
+  }
+  for (int k = 0; k + 1 < e->n; k++) {
+    const cxi_join step = steps[k];
+    const int made = e->n + k;
+    uint64_t needed = out;
+    joined[made] = joined[step.a] | joined[step.b];
+    for (int i = 0; i < e->n; i++)
+      if (!(joined[made] >> i & 1)) needed |= sets[i];
+    terms[made] = join(terms[step.a], terms[step.b], needed);
+    if (!cxi_given(terms[made].x)) return terms[made];
+  }
+  return terms[2 * e->n - 2];
+}
+
 cx cxi_einsum(const char *spec, int n, const cx *operands) {
   einsum e = { .spec = spec, .n = n };
   cx poison, copies[CX_MAX_ARGS];
+  int64_t size[LABELS];
   if (n < 1 || n > CX_MAX_ARGS)
     return cxi_fail(CX_EUSER, "einsum: 1 to %d operands, got %d", CX_MAX_ARGS,
                     n);
@@ -270,14 +304,10 @@ cx cxi_einsum(const char *spec, int n, const cx *operands) {
   memcpy(copies, operands, (size_t)n * sizeof *copies);
   if (!cxi_promote("einsum", n, copies, &poison)) return poison;
   for (int i = 0; i < n; i++) e.terms[i].x = copies[i];
-  if (!parse(&e, &poison) || !check_sizes(&e, &poison)) return poison;
-  for (int i = 0; i < n; i++) e.terms[i] = diagonal(e.terms[i]);
-  term t = e.terms[0];
-  for (int i = 1; i < n; i++) {
-    t = join(&e, t, e.terms[i], i + 1);
-    if (!cxi_given(t.x)) return t.x;
-  }
-  t = sum_unneeded(&e, t, n, NULL);
+  if (!parse(&e, &poison) || !check_sizes(&e, size, &poison)) return poison;
+  term t = contract(&e, size);
+  if (!cxi_given(t.x)) return t.x;
+  t = sum_unneeded(t, set_of(&e.out));
   return arrange(t, &e.out, NULL);
 }
 cx cx_einsum_(const char *spec, int n, const cx *operands, const char *at) {

@@ -1,0 +1,130 @@
+/* linalg.c - what the rows of matrix factorisations share. */
+#include "primitives/linalg.h"
+
+#include "base/alloc.h"
+#include "primitives/moves.h"
+
+/* -- infer ----------------------------------------------------------------- */
+
+bool cxi_infer_matrices(cxi_infer *c, uint32_t n) {
+  if (!cxi_infer_count(c, n)) return false;
+  const cx_dims *first = cxi_type_shape(c->in[0]);
+  for (uint32_t i = 0; i < n; i++) {
+    if (!cxi_infer_kind(c, i, CXI_ACCEPT_FLOAT)) return false;
+    const cx_dims *shape = cxi_type_shape(c->in[i]);
+    if (shape->n < 2)
+      return cxi_infer_fail(c, CX_ESHAPE,
+                            "needs a matrix in the last two axes, got %s",
+                            cxi_show_type(c->in[i]).s);
+    bool same = shape->n == first->n;
+    for (int k = 0; same && k < shape->n - 2; k++)
+      same = cxi_size_equal(shape->d[k], first->d[k]);
+    if (!same)
+      return cxi_infer_fail(c, CX_ESHAPE, "batch axes differ: %s and %s",
+                            cxi_show_type(c->in[0]).s,
+                            cxi_show_type(c->in[i]).s);
+  }
+  return cxi_infer_one_dtype(c, 0, n);
+}
+
+bool cxi_infer_square(cxi_infer *c, uint32_t operand) {
+  const cx_dims *shape = cxi_type_shape(c->in[operand]);
+  if (cxi_size_equal(shape->d[shape->n - 1], shape->d[shape->n - 2]))
+    return true;
+  return cxi_infer_fail(c, CX_ESHAPE, "needs square matrices, got %s",
+                        cxi_show_type(c->in[operand]).s);
+}
+
+bool cxi_infer_block(cxi_infer *c, cx_dtype type, int rank, int64_t m,
+                     int64_t n) {
+  cx_dims shape = *cxi_type_shape(c->in[0]);
+  shape.n -= 2;
+  shape = cxi_dims_append(shape, m);
+  if (rank == 2) shape = cxi_dims_append(shape, n);
+  return cxi_infer_result(c, cxi_type_make(type, shape));
+}
+
+/* -- batch ----------------------------------------------------------------- */
+
+void cxi_batch_linalg(const cxi_rule *r, const cx *in, const int *axis,
+                      int64_t size, cx *out, int *out_axis) {
+  cx operands[2];
+  for (uint32_t i = 0; i < r->n_in; i++)
+    operands[i] = cxi_batch_to(in[i], axis[i], 0, size);
+  cxi_emit(r->row->prim, r->params, r->n_in, operands, r->n_out, out);
+  for (uint32_t i = 0; i < r->n_out; i++) out_axis[i] = 0;
+}
+
+/* -- evaluate -------------------------------------------------------------- */
+
+enum { MOST = 3 }; /* operands or results */
+
+static cxi_block block_of(const cxi_view *v, int batch) {
+  const cx_dims *s = &v->type.shape;
+  return (cxi_block){ s->n > batch ? s->d[batch] : 1,
+                      s->n > batch + 1 ? s->d[batch + 1] : 1, NULL };
+}
+
+/* The elements of the matrix at `index` of the batch, to b or from it. */
+static void move_block(const cxi_view *v, int batch, const int64_t *index,
+                       const cxi_block *b, bool store) {
+  const cx_dtype type = v->type.type;
+  const int64_t bytes = (int64_t)cxi_dtype_bytes(type);
+  const int rank = v->type.shape.n - batch;
+  const int64_t down = rank > 0 ? v->strides[batch] : 0;
+  const int64_t right = rank > 1 ? v->strides[batch + 1] : 0;
+  int64_t offset = 0;
+  for (int k = 0; k < batch; k++) offset += index[k] * v->strides[k];
+  for (int64_t i = 0; i < b->m; i++)
+    for (int64_t j = 0; j < b->n; j++) {
+      char *at = (char *)v->data + (offset + i * down + j * right) * bytes;
+      double *x = &b->at[i * b->n + j];
+      if (store)
+        cxi_element_set(type, at, *x);
+      else
+        *x = cxi_element_get(type, at);
+    }
+}
+
+/* Gives each block its part of one allocation, `work` numbers after them. */
+static double *room_for(cxi_block *blocks, uint32_t n, int64_t work,
+                        double **out_work) {
+  int64_t total = work;
+  for (uint32_t i = 0; i < n; i++)
+    total = cxi_size_add(total, cxi_size_mul(blocks[i].m, blocks[i].n));
+  const int64_t bytes = cxi_size_mul(cxi_size_add(total, 1), 8);
+  double *memory = bytes < 0 ? NULL : cxi_alloc_aligned((size_t)bytes);
+  double *at = memory;
+  for (uint32_t i = 0; memory && i < n; i++) {
+    blocks[i].at = at;
+    at += blocks[i].m * blocks[i].n;
+  }
+  *out_work = at;
+  return memory;
+}
+
+bool cxi_evaluate_blocks(cxi_eval *e, const cxi_view *in, cxi_view *out,
+                         int rank, int64_t work, cxi_block_rule *f) {
+  const int batch = in[0].type.shape.n - rank;
+  cx_dims shape = in[0].type.shape;
+  int64_t index[CX_MAX_DIMS] = { 0 };
+  cxi_block blocks[2 * MOST];
+  shape.n = batch;
+  if (cxi_dims_count(&shape) == 0) return true;
+  for (uint32_t i = 0; i < e->n_in; i++) blocks[i] = block_of(&in[i], batch);
+  cxi_block *results = blocks + e->n_in;
+  for (uint32_t i = 0; i < e->n_out; i++) results[i] = block_of(&out[i], batch);
+  double *at, *memory = room_for(blocks, e->n_in + e->n_out, work, &at);
+  if (!memory)
+    return cxi_error_set(e->error, CX_EMEMORY, "%s: out of memory",
+                         cxi_prim_name(e->row->prim));
+  do {
+    for (uint32_t i = 0; i < e->n_in; i++)
+      move_block(&in[i], batch, index, &blocks[i], false);
+    f(e->params, blocks, results, at);
+    for (uint32_t i = 0; i < e->n_out; i++)
+      move_block(&out[i], batch, index, &results[i], true);
+  } while (cxi_index_next(&shape, index));
+  cxi_free(memory);
+  return true;
+}

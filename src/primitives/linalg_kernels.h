@@ -1,0 +1,53 @@
+/* linalg_kernels.h - factorisations of one matrix of f64 in rows.
+ *
+ * Sizes may be 0. Each element is made by one order of operations that the
+ * sizes fix; what is not finite passes through or makes NaN. */
+#ifndef CXI_LINALG_KERNELS_H
+#define CXI_LINALG_KERNELS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* y[i] += factor x[i] */
+void cxi_add_scaled(int64_t n, double *y, double factor, const double *x);
+double cxi_inner(int64_t n, const double *x, const double *y);
+/* (m, n) to (n, m). */
+void cxi_transpose_block(int64_t m, int64_t n, const double *from, double *to);
+
+/* l = the factor of a's lower triangle, zeros above; all NaN there and below
+ * unless a is positive definite. l and a may not overlap; work: n n. */
+void cxi_cholesky(int64_t n, const double *a, double *l, double *work);
+
+/* op(a) x = b in place, x (n, columns); op: a or a transposed. */
+typedef struct cxi_triangle_of {
+  int64_t n;
+  const double *a;
+  bool lower, transpose, unit;
+} cxi_triangle_of;
+void cxi_solve_triangle(const cxi_triangle_of *t, int64_t columns, double *x);
+
+/* a (m, n) becomes its factors; pivot[k] is the row exchanged with row k < min
+ * (m, n), the first of the greatest. */
+void cxi_lu(int64_t m, int64_t n, double *a, double *pivot);
+/* perm[0..m-1] = 0, 1, ... after the exchanges of n pivots. */
+void cxi_permute(int64_t m, int64_t n, const double *pivot, double *perm);
+
+/* Householder: a (m, n) becomes R, with the reflectors below its diagonal
+ * and their factors in tau[0..min(m,n)-1]; work: n. As in LAPACK, a column
+ * that has nothing below the diagonal is not reflected. */
+void cxi_reflect(int64_t m, int64_t n, double *a, double *tau, double *work);
+/* q (m, c) becomes H0 H1 ... q for the reflectors of a (m, n); work: c. */
+void cxi_apply_reflectors(int64_t m, int64_t n, const double *a,
+                          const double *tau, int64_t c, double *q,
+                          double *work);
+
+/* The symmetric s (n, n), destroyed, = v diag(w) v', w ascending; false (and
+ * nothing to be used) if it does not converge. vt: v transposed; work: 2 n. */
+bool cxi_eigh(int64_t n, double *s, double *w, double *vt, double *work);
+
+/* Rows of r (n, n) made orthogonal by rotations, which jt (NULL, or the
+ * identity) gets too; their norms, descending, in s. The rows of r become
+ * orthonormal if jt is given. False if it does not converge. */
+bool cxi_orthogonalise(int64_t n, double *r, double *jt, double *s);
+
+#endif

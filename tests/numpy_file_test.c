@@ -100,7 +100,7 @@ static void test_every_dtype_comes_back(void **state) {
   assert_true(cx_ok());
   assert_int_equal(cx_leaf_count(back), cx_leaf_count(tree));
   for (int i = 0; i < cx_leaf_count(tree); i++)
-    assert_same_bits(cx_get(back, cx_leaf_path(tree, i)), cx_leaf(tree, i));
+    assert_same_bits(cx_get(back, "%s", cx_leaf_path(tree, i)), cx_leaf(tree, i));
   assert_non_null(strstr(cx_inspect(npz), "part.d12 <f4[3,1,2] 24 bytes\n"));
   assert_true(cx_save(npy, cx_zeros(CX_I64, 0)));
   assert_string_equal(cx_inspect(npy), "array <i8[0] 0 bytes\n");
@@ -129,10 +129,10 @@ static void test_archives_of_others(void **state) {
   unsigned char a[256], b[256];
   const float x[4] = { 1, 2, 3, 4 };
   const size_t bytes[2] = {
-    make_npy(a, 1, "{'descr': '<f4', 'fortran_order': False, 'shape': (4,)}",
-             x, 16),
-    make_npy(b, 1, "{'descr': '<f4', 'fortran_order': True, 'shape': (2,2)}",
-             x, 16),
+    make_npy(a, 1, "{'descr': '<f4', 'fortran_order': False, 'shape': (4,)}", x,
+             16),
+    make_npy(b, 1, "{'descr': '<f4', 'fortran_order': True, 'shape': (2,2)}", x,
+             16),
   };
   put_npz(2, (const char *[]){ "layer.0.w.npy", "layer.0.b.npy" },
           (const unsigned char *[]){ a, b }, bytes, true);
@@ -214,9 +214,9 @@ static void test_cut_off_anywhere(void **state) {
 static void test_hostile_archives(void **state) {
   (void)state;
   unsigned char a[256];
-  const size_t n = make_npy(
-      a, 1, "{'descr': '<f4', 'fortran_order': False, 'shape': (2,)}",
-      "12345678", 8);
+  const size_t n =
+      make_npy(a, 1, "{'descr': '<f4', 'fortran_order': False, 'shape': (2,)}",
+               "12345678", 8);
   put_npz(1, (const char *[]){ "code.py" }, (const unsigned char *[]){ a }, &n,
           false);
   assert_refused(npz, CX_EIO, "no .npy file");

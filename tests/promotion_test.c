@@ -20,14 +20,14 @@ typedef struct dtype_name {
   cx_dtype alone;
 } dtype_name;
 static const dtype_name DTYPES[] = {
-  { "bool", CX_BOOL, 0 },        { "int8", CX_I8, 0 },
-  { "uint8", CX_U8, 0 },         { "int16", CX_I16, 0 },
-  { "uint16", CX_U16, 0 },       { "int32", CX_I32, 0 },
-  { "uint32", CX_U32, 0 },       { "int64", CX_I64, 0 },
-  { "uint64", CX_U64, 0 },       { "float16", CX_F16, 0 },
-  { "bfloat16", CX_BF16, 0 },    { "float32", CX_F32, 0 },
-  { "float64", CX_F64, 0 },      { "weak_bool", 0, CX_BOOL },
-  { "weak_int", 0, CX_I32 },     { "weak_float", 0, CX_F32 },
+  { "bool", CX_BOOL, 0 },     { "int8", CX_I8, 0 },
+  { "uint8", CX_U8, 0 },      { "int16", CX_I16, 0 },
+  { "uint16", CX_U16, 0 },    { "int32", CX_I32, 0 },
+  { "uint32", CX_U32, 0 },    { "int64", CX_I64, 0 },
+  { "uint64", CX_U64, 0 },    { "float16", CX_F16, 0 },
+  { "bfloat16", CX_BF16, 0 }, { "float32", CX_F32, 0 },
+  { "float64", CX_F64, 0 },   { "weak_bool", 0, CX_BOOL },
+  { "weak_int", 0, CX_I32 },  { "weak_float", 0, CX_F32 },
 };
 static const dtype_name *find(const char *name) {
   for (size_t i = 0; name && i < sizeof DTYPES / sizeof *DTYPES; i++)

@@ -171,8 +171,10 @@ static bool count_bytes(const cx_dims *shape, uint64_t bytes, uint64_t *out) {
   bool empty = false;
   int64_t total = (int64_t)bytes;
   for (int i = 0; i < shape->n; i++) {
-    if (shape->d[i] == 0) empty = true;
-    else total = cxi_size_mul(total, shape->d[i]);
+    if (shape->d[i] == 0)
+      empty = true;
+    else
+      total = cxi_size_mul(total, shape->d[i]);
     if (total < 0) return false;
   }
   *out = empty ? 0 : (uint64_t)total;
@@ -209,8 +211,7 @@ bool cxi_npy_parse(const unsigned char *file, size_t size, cxi_npy *out,
 
 static void copy_element(unsigned char *to, const unsigned char *from,
                          size_t bytes, bool reversed) {
-  for (size_t i = 0; i < bytes; i++)
-    to[i] = from[reversed ? bytes - 1 - i : i];
+  for (size_t i = 0; i < bytes; i++) to[i] = from[reversed ? bytes - 1 - i : i];
 }
 /* Walks the result in its order; `at` is the element's place in the file. */
 void cxi_npy_elements(const cxi_npy *npy, const unsigned char *elements,

@@ -32,8 +32,8 @@ static bool no_memory(cxi_error *error) {
 /* What the directory says of a member, as far as it can be believed. */
 static bool stat_member(zip_t *zip, uint32_t i, zip_stat_t *out,
                         cxi_error *error) {
-  const zip_uint64_t needed = ZIP_STAT_NAME | ZIP_STAT_SIZE |
-                              ZIP_STAT_COMP_SIZE | ZIP_STAT_COMP_METHOD;
+  const zip_uint64_t needed =
+      ZIP_STAT_NAME | ZIP_STAT_SIZE | ZIP_STAT_COMP_SIZE | ZIP_STAT_COMP_METHOD;
   zip_stat_init(out);
   if (zip_stat_index(zip, i, 0, out) != 0 || (out->valid & needed) != needed)
     return cxi_error_set(error, CX_EIO, "npz: member %u cannot be read", i);
@@ -61,10 +61,9 @@ static bool check_members(const cxi_npz *npz, uint64_t file_bytes,
       return refuse(error, s.name, "the size is no size");
   }
   if (total > FREE_BYTES && total / MAX_GROWTH > file_bytes)
-    return cxi_error_set(error, CX_EIO,
-                         "npz: %llu bytes grow to %llu: more than %d times",
-                         (unsigned long long)file_bytes,
-                         (unsigned long long)total, MAX_GROWTH);
+    return cxi_error_set(
+        error, CX_EIO, "npz: %llu bytes grow to %llu: more than %d times",
+        (unsigned long long)file_bytes, (unsigned long long)total, MAX_GROWTH);
   return true;
 }
 

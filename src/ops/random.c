@@ -6,9 +6,10 @@
 
 #include <float.h>
 #include <math.h>
+#include <string.h>
 
 #include "calx/tree.h"
-#include "ops/ops.h"
+#include "ops/random.h"
 
 static bool is_nothing(cx key) {
   return cx_is_none(key) || cxi_is_poison(key);
@@ -130,8 +131,10 @@ static layout layout_of(cx_dtype t) {
          : t == CX_BF16 ? (layout){ CX_U8, CX_U16, 8, 7, 0x3f80u }
                         : (layout){ CX_U16, CX_U16, 16, 10, 0x3c00u };
 }
-/* Uniform in [lo, hi), both of dtype t. */
-static cx uniform(cx key, cx_dtype t, cx_dims shape, cx lo, cx hi) {
+int cxi_random_fraction(cx_dtype t) {
+  return layout_of(t).fraction;
+}
+cx cxi_random_uniform(cx key, cx_dtype t, cx_dims shape, cx lo, cx hi) {
   layout l = layout_of(t);
   cx bits = cxi_convert(cxi_random_bits(key, l.drawn, shape), l.bits);
   bits = cxi_binary(CXI_PRIM_shift_right_logical, bits,
@@ -143,22 +146,22 @@ static cx uniform(cx key, cx_dtype t, cx_dims shape, cx lo, cx hi) {
 }
 static cx uniform_between(cx key, cx_dtype t, cx_dims shape, double lo,
                           double hi) {
-  return uniform(key, t, shape, cxi_number(t, lo), cxi_number(t, hi));
+  return cxi_random_uniform(key, t, shape, cxi_number(t, lo),
+                            cxi_number(t, hi));
 }
-static bool draw(const char *op, cx *key, cx_dtype t, cx_dims shape,
-                 cx *out_poison) {
+bool cxi_random_draw(const char *op, cx *key, cx_dtype t, cx_dims shape,
+                     cx *out_poison) {
   return one_key(op, key, out_poison) && check_float(op, t, out_poison) &&
          check_shape(op, shape, out_poison);
 }
 cx cx_uniform_(cx key, cx_dtype t, cx_dims shape, const char *at) {
   cxi_name before = cxi_enter(at);
   cx poison;
-  if (!draw("uniform", &key, t, shape, &poison))
+  if (!cxi_random_draw("uniform", &key, t, shape, &poison))
     return cxi_leave(before, poison);
   return cxi_leave(before, uniform_between(key, t, shape, 0, 1));
 }
-/* The number of dtype t just above -1. */
-static double above_minus_one(cx_dtype t) {
+double cxi_random_above_minus_one(cx_dtype t) {
   return t == CX_F64   ? nextafter(-1, 0)
          : t == CX_F32 ? (double)nextafterf(-1, 0)
                        : -1 + ldexp(1, -1 - layout_of(t).fraction);
@@ -166,9 +169,9 @@ static double above_minus_one(cx_dtype t) {
 cx cx_normal_(cx key, cx_dtype t, cx_dims shape, const char *at) {
   cxi_name before = cxi_enter(at);
   cx poison;
-  if (!draw("normal", &key, t, shape, &poison))
+  if (!cxi_random_draw("normal", &key, t, shape, &poison))
     return cxi_leave(before, poison);
-  cx u = uniform_between(key, t, shape, above_minus_one(t), 1);
+  cx u = uniform_between(key, t, shape, cxi_random_above_minus_one(t), 1);
   cx z = cxi_unary(CXI_PRIM_erf_inv, u);
   return cxi_leave(before, cxi_mul(cxi_number(t, M_SQRT2), z));
 }
@@ -183,29 +186,34 @@ static double next_number(cx_dtype t, double x, double to) {
   if (step < least) step = least;
   return x + (to > x ? 1 : -1) * ldexp(1, (int)step);
 }
+/* By inverting erf between its values at both ends; they must differ by enough
+ * numbers of the dtype. */
+static cx between(cx key, cx_dtype t, cx_dims shape, double lo, double hi) {
+  cx root = cxi_number(t, M_SQRT2);
+  cx from = cxi_unary(CXI_PRIM_erf, cxi_div(cxi_number(t, lo), root));
+  cx to = cxi_unary(CXI_PRIM_erf, cxi_div(cxi_number(t, hi), root));
+  cx u = cxi_random_uniform(key, t, shape, from, to);
+  return cxi_mul(root, cxi_unary(CXI_PRIM_erf_inv, u));
+}
 cx cx_truncated_normal_(cx key, double lo, double hi, cx_dtype t, cx_dims shape,
                         const char *at) {
   cxi_name before = cxi_enter(at);
   cx poison;
-  if (!draw("truncated_normal", &key, t, shape, &poison))
+  if (!cxi_random_draw("truncated_normal", &key, t, shape, &poison))
     return cxi_leave(before, poison);
-  /* In the dtype's own numbers: a far tail has too few of them to draw from. */
-  double unit = ldexp(1, -1 - layout_of(t).fraction);
-  double mass = erf(hi / M_SQRT2) - erf(lo / M_SQRT2);
-  if (!(lo < hi) || !(mass > 16 * unit))
-    return cxi_leave(before,
-                     cxi_fail(CX_EUSER,
-                              "truncated_normal: [%g, %g] holds no mass "
-                              "that %s resolves",
-                              lo, hi, cxi_dtype_name(t)));
-  cx root = cxi_number(t, M_SQRT2);
-  cx from = cxi_unary(CXI_PRIM_erf, cxi_div(cxi_number(t, lo), root));
-  cx to = cxi_unary(CXI_PRIM_erf, cxi_div(cxi_number(t, hi), root));
-  cx z = cxi_unary(CXI_PRIM_erf_inv, uniform(key, t, shape, from, to));
   double inner_lo = next_number(t, lo, INFINITY);
   double inner_hi = next_number(t, hi, -INFINITY);
-  return cxi_leave(before, cxi_clamp(cxi_number(t, inner_lo), cxi_mul(root, z),
-                                     cxi_number(t, inner_hi)));
+  if (!(lo < hi) || !(inner_lo <= inner_hi))
+    return cxi_leave(before, cxi_fail(CX_EUSER,
+                                      "truncated_normal: [%g, %g] holds no "
+                                      "number that %s resolves",
+                                      lo, hi, cxi_dtype_name(t)));
+  double unit = ldexp(1, -1 - layout_of(t).fraction);
+  double mass = erf(hi / M_SQRT2) - erf(lo / M_SQRT2);
+  cx z = mass > 16 * unit ? between(key, t, shape, lo, hi)
+                          : cxi_random_tail(key, t, shape, lo, hi);
+  return cxi_leave(
+      before, cxi_clamp(cxi_number(t, inner_lo), z, cxi_number(t, inner_hi)));
 }
 
 /* -- others ------------------------------------------------------------------------------------- */
@@ -226,37 +234,84 @@ cx cx_bernoulli_(cx key, cx p, cx_dims shape, const char *at) {
     return cxi_leave(before, poison);
   return cxi_leave(before, cxi_compare(CXI_PRIM_lt, u, cxi_spread(p, shape)));
 }
-/* i32 in [lo, hi): two words modulo the span, the first times 2^32 modulo it. */
+/* A bound as an array of the dtype that draws, which for 8 and 16 bits is i32:
+ * numbers of C are cut to what t holds. An upper one above that is remembered,
+ * since the bound itself is never drawn. */
+static bool bound(cx given, cx_dtype t, cx_dims shape, cx *out, bool *out_above,
+                  cx *out_poison) {
+  const int width = 8 * (int)cxi_dtype_bytes(t);
+  const cx_dtype drawn = width < 32 ? CX_I32 : t;
+  cxi_info info;
+  cxi_emitter *e = cxi_emitter_now();
+  *out_above = false;
+  if (cxi_given(given) && e->info(e, given, &info) && info.weak &&
+      cxi_dtype_kind(cxi_type_dtype(info.type)) == CXI_SIGNED) {
+    const bool is_signed = cxi_dtype_kind(t) == CXI_SIGNED;
+    const uint64_t all = UINT64_MAX >> (64 - width + is_signed);
+    const int64_t most = all > INT64_MAX ? INT64_MAX : (int64_t)all;
+    const int64_t least = is_signed ? -most - 1 : 0;
+    int64_t x;
+    memcpy(&x, &info.bits, sizeof x);
+    *out_above = x > most;
+    x = x > most ? most : x < least ? least : x;
+    given = cxi_integer(drawn, x);
+  } else if (cxi_given(given) && cxi_dtype_at(given) == t) {
+    given = cxi_convert(cxi_strong("randint", given, t), drawn);
+  }
+  return cxi_random_parameter("randint", given, drawn, shape, out, out_poison);
+}
+/* Two words modulo the span, the first times 2^width modulo it. A span of 0 is
+ * that of all words: x rem 0 is x. */
+static cx offset_below(cx key, cx span, cx_dims shape) {
+  const cx_dtype word = cxi_dtype_at(span);
+  const int width = 8 * (int)cxi_dtype_bytes(word);
+  cx k[2];
+  cx_split_(key, (cx *[]){ &k[0], &k[1], NULL }, NULL);
+  cx half = cxi_integer(word, (int64_t)1 << width / 2);
+  cx factor = cxi_binary(CXI_PRIM_rem, half, span);
+  factor = cxi_binary(CXI_PRIM_rem, cxi_mul(factor, factor), span);
+  cx high = cxi_binary(CXI_PRIM_rem, cxi_random_bits(k[0], word, shape), span);
+  cx low = cxi_binary(CXI_PRIM_rem, cxi_random_bits(k[1], word, shape), span);
+  return cxi_binary(CXI_PRIM_rem, cxi_add(cxi_mul(high, factor), low), span);
+}
+static cx integers(cx key, cx_dtype t, cx lo, cx hi, cx_dims shape) {
+  cx poison;
+  bool low_above, above;
+  if (!one_key("randint", &key, &poison) ||
+      !check_shape("randint", shape, &poison))
+    return poison;
+  if (!cxi_dtype_valid(t) ||
+      (cxi_dtype_kind(t) != CXI_SIGNED && cxi_dtype_kind(t) != CXI_UNSIGNED))
+    return cxi_fail(CX_EDTYPE, "randint: needs an integer dtype, got %s",
+                    cxi_dtype_name(t));
+  if (!bound(lo, t, shape, &lo, &low_above, &poison) ||
+      !bound(hi, t, shape, &hi, &above, &poison))
+    return poison;
+  const cx_dtype word = cxi_dtype_bytes(t) == 8 ? CX_U64 : CX_U32;
+  cx empty = cxi_compare(CXI_PRIM_le, hi, lo);
+  cx span = cxi_convert(cxi_sub(hi, lo), word);
+  if (above) span = cxi_offset(span, 1);
+  span = cxi_select(empty, span, cxi_full(cxi_type_at(span), 1));
+  cx offset = cxi_convert(offset_below(key, span, shape), cxi_dtype_at(lo));
+  return cxi_convert(cxi_add(lo, offset), t);
+}
+cx cx_randint_as_(cx key, cx_dtype t, cx lo, cx hi, cx_dims shape,
+                  const char *at) {
+  cxi_name before = cxi_enter(at);
+  return cxi_leave(before, integers(key, t, lo, hi, shape));
+}
+/* The dtype of the bounds that are arrays, i32 of numbers alone. */
 cx cx_randint_(cx key, cx lo, cx hi, cx_dims shape, const char *at) {
   cxi_name before = cxi_enter(at);
-  cx poison;
-  lo = cxi_strong("randint", lo, CX_I32),
-  hi = cxi_strong("randint", hi, CX_I32);
-  if (!one_key("randint", &key, &poison) ||
-      !check_shape("randint", shape, &poison) ||
-      !cxi_operand("randint", &lo, &poison) ||
-      !cxi_operand("randint", &hi, &poison))
-    return cxi_leave(before, poison);
-  if (cxi_dtype_at(lo) != CX_I32 || cxi_dtype_at(hi) != CX_I32)
-    return cxi_leave(before,
-                     cxi_fail(CX_EDTYPE,
-                              "randint: bounds must be i32, "
-                              "got %s and %s",
-                              cxi_shown_of(lo).text, cxi_shown_of(hi).text));
-  cx k[2];
-  cx_split_(key, (cx *[]){ &k[0], &k[1], NULL }, at);
-  lo = cxi_spread(lo, shape), hi = cxi_spread(hi, shape);
-  cx span = cxi_convert(cxi_sub(hi, lo), CX_U32);
-  span = cxi_select(cxi_compare(CXI_PRIM_le, hi, lo), span,
-                    cxi_integer(CX_U32, 1));
-  cx factor = cxi_binary(CXI_PRIM_rem, cxi_integer(CX_U32, 1 << 16), span);
-  factor = cxi_binary(CXI_PRIM_rem, cxi_mul(factor, factor), span);
-  cx high =
-      cxi_binary(CXI_PRIM_rem, cxi_random_bits(k[0], CX_U32, shape), span);
-  cx low = cxi_binary(CXI_PRIM_rem, cxi_random_bits(k[1], CX_U32, shape), span);
-  cx offset =
-      cxi_binary(CXI_PRIM_rem, cxi_add(cxi_mul(high, factor), low), span);
-  return cxi_leave(before, cxi_add(lo, cxi_convert(offset, CX_I32)));
+  cx_dtype t = CX_I32;
+  for (int i = 0; i < 2; i++) {
+    cx b = cxi_strong("randint", i ? hi : lo, CX_I32), poison;
+    cxi_info info;
+    cxi_emitter *e = cxi_emitter_now();
+    if (!cxi_operand("randint", &b, &poison)) return cxi_leave(before, poison);
+    if (e->info(e, i ? hi : lo, &info) && !info.weak) t = cxi_dtype_at(b);
+  }
+  return cxi_leave(before, integers(key, t, lo, hi, shape));
 }
 /* -log(-log(u)), u uniform in [the least normal number, 1) */
 static cx gumbel(cx key, cx_dtype t, cx_dims shape) {
@@ -268,7 +323,7 @@ static cx gumbel(cx key, cx_dtype t, cx_dims shape) {
 cx cx_gumbel_(cx key, cx_dtype t, cx_dims shape, const char *at) {
   cxi_name before = cxi_enter(at);
   cx poison;
-  if (!draw("gumbel", &key, t, shape, &poison))
+  if (!cxi_random_draw("gumbel", &key, t, shape, &poison))
     return cxi_leave(before, poison);
   return cxi_leave(before, gumbel(key, t, shape));
 }

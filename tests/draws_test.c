@@ -223,7 +223,7 @@ static int by_size(const void *a, const void *b) {
 static void check_law(const char *what, cx draws_, double (*law)(double)) {
   double x[N], worst = 0;
   cx_assert(cx_ok() ? NULL : what);
-  cx_read(cx_cast(draws_, CX_F64), x, sizeof x);
+  cx_read(cx_cast(draws_, CX_F64), x, N);
   qsort(x, N, sizeof *x, by_size);
   for (int i = 0; i < N; i++) {
     const double p = law(x[i]);

@@ -23,6 +23,9 @@ CX_DEFINE_ENV(sentence_vectors, sentence_config, c, params, ids, lengths) {
   cx seen = cx_lt(place, cx_expand(lengths, -1));
   cx hidden = bert_encode(&c->encoder, params, ids, cx_none(), seen, cx_none(),
                           cx_none());
+  /* Halves end here: sums over tokens and squares need more. */
+  if (cx_type(hidden) == CX_F16 || cx_type(hidden) == CX_BF16)
+    hidden = cx_cast(hidden, CX_F32);
   cx x = pool((sentence_pooling)c->pooling, hidden, seen, lengths);
   if (!c->normalize) return x;
   return cx_div(x, cx_maximum(cx_norm(x, -1, .keepdims = true), 1e-12));

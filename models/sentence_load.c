@@ -160,6 +160,17 @@ sentence_model *sentence_load(const char *folder) {
   sentence_free(m);
   return NULL;
 }
+bool sentence_cast(sentence_model *m, cx_dtype type) {
+  CX_SCOPE;
+  if (type != CX_F16 && type != CX_BF16 && type != CX_F32 && type != CX_F64) {
+    cx_fail(CX_EDTYPE, "sentence_cast: needs a floating dtype");
+    return false;
+  }
+  cx params = cx_tree_cast(m->params, type);
+  if (cx_type(cx_leaf(params, 0)) != type) return false;
+  cx_swap(&m->params, params);
+  return cx_ok();
+}
 void sentence_free(sentence_model *m) {
   if (!m) return;
   wordpiece_free(m->tokenizer);

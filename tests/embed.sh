@@ -59,6 +59,18 @@ numbers() {
 check "numbers" cmp -s \
   <(sed 's/.*\[//; s/\].*//' "$room/all" | numbers) \
   <(tail -c 512 "$room/x.npy" | od -An -v -tf4 | numbers)
+# In halves: other bits, near by: within 2 % of the vector's length.
+near() {
+  awk -v FS='[][ ,]+' 'NR == FNR { line[FNR] = $0; next }
+    { n = split(line[FNR], a); d = s = 0
+      for (i = 2; i <= n; i++) { d += ($i - a[i]) ^ 2; s += a[i] ^ 2 }
+      if (d == 0 || d > 4e-4 * s) exit 1 }' "$@"
+}
+for dtype in f16 bf16; do
+  embed --dtype $dtype <"$room/in" >"$room/half"
+  check "$dtype: a line each" [ "$(lines "$room/half")" = 4 ]
+  check "$dtype is near f32" near "$room/all" "$room/half"
+done
 embed --normalize <"$room/in" >"$room/out"
 check "another vector" [ "$(head -1 "$room/out")" != "$(head -1 "$room/all")" ]
 

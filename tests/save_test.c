@@ -1,4 +1,5 @@
 /* save_test.c - trees written and read again through the public API. */
+#include <math.h>
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -39,6 +40,23 @@ static void test_tree_comes_back(void **state) {
   assert_int_equal(cx_size(cx_get(back, "empty")), 0);
 }
 
+static void test_every_dtype_comes_back(void **state) {
+  (void)state;
+  cx tree = cx_dict("none", cx_zeros(CX_BF16, 0));
+  for (cx_dtype t = CX_BOOL; t <= CX_F64; t++) {
+    cx x = cx_cast(cx_array(double, 0, 1, -1.5, 1e6, NAN, INFINITY), t);
+    tree = cx_put(tree, x, "d%d", (int)t);
+  }
+  assert_true(cx_save(path, tree));
+  cx back = cx_load(path);
+  assert_int_equal(cx_leaf_count(back), cx_leaf_count(tree));
+  for (int i = 0; i < cx_leaf_count(tree); i++)
+    assert_same_bits(cx_get(back, "%s", cx_leaf_path(tree, i)),
+                     cx_leaf(tree, i));
+  assert_false(cx_save(path, cx_dict("k", cx_key(1))));
+  assert_error(CX_EDTYPE, "key");
+}
+
 /* A training loop that writes its parameters and donates them each step. */
 static void test_saved_then_donated(void **state) {
   (void)state;
@@ -74,6 +92,8 @@ static void test_errors(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
     cmocka_unit_test_setup_teardown(test_tree_comes_back, setup, teardown),
+    cmocka_unit_test_setup_teardown(test_every_dtype_comes_back, setup,
+                                    teardown),
     cmocka_unit_test_setup_teardown(test_saved_then_donated, setup, teardown),
     cmocka_unit_test_setup_teardown(test_errors, setup, teardown),
   };

@@ -139,6 +139,23 @@ static void no_text_no_work(void **state) {
   sentence_free(NULL);
 }
 
+/* In other dtypes the vectors stay near. */
+static void other_dtypes(void **state) {
+  (void)state;
+  float want[WIDTH], got[WIDTH];
+  static const cx_dtype types[] = { CX_F16, CX_BF16, CX_F64 };
+  static const double tolerances[] = { 0.01, 0.1, 1e-4 };
+  for (int i = 0; i < 3; i++) {
+    sentence_model *m = load();
+    encode(m, 1, texts, (sentence_options){ .normalize = 1 }, want);
+    assert_true(sentence_cast(m, types[i]));
+    assert_int_equal(cx_type(cx_leaf(sentence_params(m), 0)), types[i]);
+    encode(m, 1, texts, (sentence_options){ .normalize = 1 }, got);
+    assert_true(difference(want, got, WIDTH) < tolerances[i]);
+    sentence_free(m);
+  }
+}
+
 static void wrong_uses_are_told(void **state) {
   (void)state;
   float out[WIDTH];
@@ -149,6 +166,8 @@ static void wrong_uses_are_told(void **state) {
   assert_false(sentence_encode(m, 1, texts, NULL,
                                (sentence_options){ .max_length = 1 }, out));
   assert_error(CX_EUSER, "1");
+  assert_false(sentence_cast(m, CX_I32));
+  assert_error(CX_EDTYPE, "sentence_cast: needs a floating dtype");
   sentence_free(m);
   assert_null(sentence_load("tests/data/no-such-folder"));
   assert_error(CX_EIO, "tests/data/no-such-folder is no folder");
@@ -166,6 +185,7 @@ int main(void) {
     cmocka_unit_test(unit_length_if_asked),
     cmocka_unit_test(long_texts_are_cut),
     cmocka_unit_test(no_text_no_work),
+    cmocka_unit_test(other_dtypes),
     cmocka_unit_test(wrong_uses_are_told),
   };
   return cmocka_run_group_tests(tests, setup, teardown);

@@ -27,6 +27,12 @@ typedef struct settings {
   sentence_options options;
 } settings;
 
+static cx_dtype inner_dtype(const char *name) {
+  return !strcmp(name, "f32")    ? CX_F32
+         : !strcmp(name, "f16")  ? CX_F16
+         : !strcmp(name, "bf16") ? CX_BF16
+                                 : 0;
+}
 static bool read_settings(int argc, char **argv, settings *s, int *out_status) {
   *s = (settings){ .dtype = "f32", .options.batch = 32 };
   const option options[] = {
@@ -44,7 +50,7 @@ static bool read_settings(int argc, char **argv, settings *s, int *out_status) {
       "N  texts computed at a time" },
     { "threads", OPTION_COUNT, &s->threads, 0, 4096,
       "N  0: as many as there are" },
-    { "dtype", OPTION_TEXT, &s->dtype, 0, 0, "TYPE  of the numbers inside" },
+    { "dtype", OPTION_TEXT, &s->dtype, 0, 0, "TYPE  of the numbers inside: f32, f16 or bf16; written are f32" },
   };
   if (!options_read("embed", argc, argv, usage, options,
                     sizeof options / sizeof *options, out_status))
@@ -52,11 +58,11 @@ static bool read_settings(int argc, char **argv, settings *s, int *out_status) {
   s->options.normalize = s->normalize - s->as_they_come;
   *out_status = 2;
   if (!s->model) fputs("calx embed: --model is missing\n", stderr);
-  const bool known = !strcmp(s->dtype, "f32");
-  if (!known)
-    fprintf(stderr, "calx embed: dtype \"%s\" is not known; f32 is\n",
+  if (!inner_dtype(s->dtype))
+    fprintf(stderr,
+            "calx embed: dtype \"%s\" is not known; f32, f16 and bf16 are\n",
             s->dtype);
-  return s->model && known;
+  return s->model && inner_dtype(s->dtype);
 }
 
 /* -- portions of the input ------------------------------------------------------------ */
@@ -107,7 +113,9 @@ static bool embed(const settings *s) {
   if (!m) return false;
   text_reader r = { .file = stdin, .json = s->json };
   vector_writer w;
-  bool ok = vector_writer_open(&w, s->output, sentence_width(m));
+  const cx_dtype type = inner_dtype(s->dtype);
+  bool ok = (type == CX_F32 || sentence_cast(m, type)) &&
+            vector_writer_open(&w, s->output, sentence_width(m));
   if (ok) {
     ok = embed_all(m, s, &r, &w);
     ok = vector_writer_close(&w, ok) && ok;

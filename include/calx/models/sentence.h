@@ -34,6 +34,9 @@ typedef struct sentence_model sentence_model;
 /* NULL after an error: CX_EIO if a file is missing, CX_ETREE if it is not what
  * it should be. It belongs to the context in use. */
 CX_API sentence_model *sentence_load(const char *folder);
+/* The parameters in another floating dtype, in which the encoder then computes;
+ * pooling is in f32 at least. False after an error. */
+CX_API bool sentence_cast(sentence_model *model, cx_dtype type);
 CX_API void sentence_free(sentence_model *model);
 
 CX_API int sentence_width(const sentence_model *model);      /* h */

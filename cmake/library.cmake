@@ -22,6 +22,13 @@ target_link_options(calx PRIVATE LINKER:--as-needed)
 set_target_properties(calx PROPERTIES
   VERSION ${PROJECT_VERSION} SOVERSION ${PROJECT_VERSION_MAJOR})
 
+# Factorisations: the same bits, in vectors.
+set_source_files_properties(
+  ${PROJECT_SOURCE_DIR}/src/primitives/linalg_kernels.c
+  ${PROJECT_SOURCE_DIR}/src/primitives/linalg_spectral.c
+  PROPERTIES COMPILE_OPTIONS
+  "$<$<CONFIG:Release>:-O3>;-fno-math-errno;-fno-trapping-math")
+
 # The instruction sets, and what the compiler is told for each.
 set(isas base)
 set(isa_flags_base "")

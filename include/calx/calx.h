@@ -41,5 +41,6 @@
 #include "calx/inspect.h"      /* 20. what a function records and saves */
 #include "calx/file.h"         /* 21. reading and writing trees */
 #include "calx/linalg.h"       /* 22. linear algebra */
+#include "calx/implicit.h"     /* 23. implicit solutions */
 
 #endif

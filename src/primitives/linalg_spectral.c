@@ -135,12 +135,13 @@ bool cxi_eigh(int64_t n, double *s, double *w, double *vt, double *work) {
 
 /* -- singular values ------------------------------------------------------- */
 
-/* Rows whose squares would underflow are nothing beside the others: the
- * caller has scaled the greatest element to about 1. */
-static void drop_nothings(int64_t n, double *r) {
-  for (int64_t i = 0; i < n; i++)
-    if (cxi_inner(n, r + i * n, r + i * n) < 1e-290)
-      memset(r + i * n, 0, (size_t)n * sizeof *r);
+/* A row whose square is next to underflow is nothing beside the others: the
+ * caller has scaled the greatest element to about 1. Rows that depend on others
+ * shrink to it, by a rounding error with each rotation. */
+static bool is_nothing(int64_t n, double *row, double square) {
+  if (square >= 1e-290) return false;
+  memset(row, 0, (size_t)n * sizeof *row);
+  return true;
 }
 
 /* Rotates rows x and y so that they are orthogonal; false if they are. The
@@ -150,6 +151,7 @@ static bool rotate_pair(int64_t n, double *r, double *jt, int64_t x,
                         int64_t y) {
   double *a = r + x * n, *b = r + y * n;
   const double aa = cxi_inner(n, a, a), bb = cxi_inner(n, b, b);
+  if (is_nothing(n, a, aa) || is_nothing(n, b, bb)) return false;
   const double ab = cxi_inner(n, a, b);
   const double small = (double)(n > 2 ? n : 2) * DBL_EPSILON / 2;
   if (fabs(ab) <= small * sqrt(aa) * sqrt(bb)) return false;
@@ -196,7 +198,6 @@ static void sort_descending(int64_t n, double *r, double *jt, double *s) {
 
 bool cxi_orthogonalise(int64_t n, double *r, double *jt, double *s) {
   bool turned = true;
-  drop_nothings(n, r);
   for (int sweep = 0; turned; sweep++) {
     if (sweep == STEPS) return false;
     turned = false;
@@ -204,8 +205,10 @@ bool cxi_orthogonalise(int64_t n, double *r, double *jt, double *s) {
       for (int64_t y = x + 1; y < n; y++)
         if (rotate_pair(n, r, jt, x, y)) turned = true;
   }
-  for (int64_t i = 0; i < n; i++)
-    s[i] = sqrt(cxi_inner(n, r + i * n, r + i * n));
+  for (int64_t i = 0; i < n; i++) {
+    const double square = cxi_inner(n, r + i * n, r + i * n);
+    s[i] = is_nothing(n, r + i * n, square) ? 0 : sqrt(square);
+  }
   sort_descending(n, r, jt, s);
   for (int64_t i = 0; jt && i < n; i++) {
     if (s[i] == 0)

@@ -135,6 +135,7 @@ cx cx_eye_(cx_dtype t, int64_t n, int64_t m, const char *at) {
 /* Keeps what lies on or below (above) the k-th diagonal of the last axes. */
 cx cxi_triangle(bool lower, cx a, int64_t k) {
   cx_dims shape = cxi_shape_at(a);
+  if (!cxi_given(a)) return a;
   cx_dims plane = { .n = 2,
                     .d = { shape.d[shape.n - 2], shape.d[shape.n - 1] } };
   cx mask = diagonal_mask(plane, lower ? CXI_PRIM_le : CXI_PRIM_ge, k);

@@ -373,16 +373,19 @@ static void write_scatter(jaxpr_program *p, jaxpr_equation *e) {
   const json_t *d = list(e, "dimension_numbers");
   const json_t *update =
       json_object_get(json_object_get(e->k, "update_jaxpr"), "jaxpr");
-  bool set = !strcmp(e->name, "scatter");
+  bool set = !strcmp(e->name, "scatter"), sub = !strcmp(e->name, "scatter-sub");
   if (set && json_array_size(json_object_get(update, "eqns"))) {
     jaxpr_missing(p->w, "scatter with a function");
     return;
   }
+  if (sub)
+    e->in[2] = jaxpr_emit(p, e->in[2].dtype, e->in[2].shape, 1, &e->in[2],
+                          "neg");
   *e->out = jaxpr_emit(
       p, e->out->dtype, e->out->shape, 3, e->in,
-      "%s[window=%s, inserted=%s, start_map=%s, operand_batch=%s, "
+      "scatter%s%s[window=%s, inserted=%s, start_map=%s, operand_batch=%s, "
       "index_batch=%s, mode=%s, sorted=%s, unique=%s]",
-      set ? "scatter" : "scatter_add",
+      set ? "" : "_", set ? "" : sub ? "add" : e->name + strlen("scatter-"),
       jaxpr_ints(json_object_get(d, "update_window_dims")),
       jaxpr_ints(json_object_get(d, "inserted_window_dims")),
       jaxpr_ints(json_object_get(d, "scatter_dims_to_operand_dims")),
@@ -568,6 +571,10 @@ static const struct {
   { "gather", write_gather },
   { "scatter", write_scatter },
   { "scatter-add", write_scatter },
+  { "scatter-sub", write_scatter },
+  { "scatter-mul", write_scatter },
+  { "scatter-min", write_scatter },
+  { "scatter-max", write_scatter },
   { "reduce_sum", write_reduce },
   { "reduce_max", write_reduce },
   { "reduce_min", write_reduce },

@@ -63,6 +63,9 @@ cx cxi_gather(cx x, cx indices, const cxi_gather_params *params);
 cx cxi_scatter(cx x, cx indices, cx updates, const cxi_scatter_params *params);
 cx cxi_scatter_add(cx x, cx indices, cx updates,
                    const cxi_scatter_add_params *params);
+/* Any of the scatters, whose parameters have the same fields. */
+cx cxi_scatter_by(cxi_prim prim, cx x, cx indices, cx updates,
+                  const cxi_scatter_params *params);
 
 /* -- reduce; no axes: x -------------------------------------------------------------- */
 cx cxi_reduce(cxi_prim prim, cx x, cx_dims axes); /* reduce_* */

@@ -32,8 +32,21 @@ cx cxi_gather(cx x, cx indices, const cxi_gather_params *params) {
   return cxi_emit1(CXI_PRIM_gather, params, 2, (cx[]){ x, indices });
 }
 
+_Static_assert(sizeof(cxi_scatter_params) == sizeof(cxi_scatter_add_params) &&
+                   sizeof(cxi_scatter_params) ==
+                       sizeof(cxi_scatter_mul_params) &&
+                   sizeof(cxi_scatter_params) ==
+                       sizeof(cxi_scatter_min_params) &&
+                   sizeof(cxi_scatter_params) == sizeof(cxi_scatter_max_params),
+               "the scatters share one struct of parameters");
+
+cx cxi_scatter_by(cxi_prim prim, cx x, cx indices, cx updates,
+                  const cxi_scatter_params *params) {
+  return cxi_emit1(prim, params, 3, (cx[]){ x, indices, updates });
+}
+
 cx cxi_scatter(cx x, cx indices, cx updates, const cxi_scatter_params *params) {
-  return cxi_emit1(CXI_PRIM_scatter, params, 3, (cx[]){ x, indices, updates });
+  return cxi_scatter_by(CXI_PRIM_scatter, x, indices, updates, params);
 }
 
 cx cxi_scatter_add(cx x, cx indices, cx updates,

@@ -1,15 +1,12 @@
 /* index_scatter.c - scatter, scatter_add. */
+#include "primitives/index_scatter.h"
+
 #include "base/alloc.h"
-
 #include "primitives/index.h"
-#include "primitives/index_window.h"
-
-_Static_assert(sizeof(cxi_scatter_params) == sizeof(cxi_scatter_add_params),
-               "the two rows share rules, which read one struct");
 
 /* -- shared rules ---------------------------------------------------------- */
 
-static bool infer_scatter(cxi_infer *c) {
+bool cxi_infer_scatter(cxi_infer *c) {
   const cxi_scatter_params *p = c->params;
   if (!cxi_infer_count(c, 3)) return false;
   if (cxi_type_dtype(c->in[0]) != cxi_type_dtype(c->in[2]))
@@ -27,26 +24,25 @@ static bool infer_scatter(cxi_infer *c) {
 }
 
 static bool infer_scatter_add(cxi_infer *c) {
-  return infer_scatter(c) && cxi_infer_kind(c, 0, CXI_ACCEPT_NUMBER);
+  return cxi_infer_scatter(c) && cxi_infer_kind(c, 0, CXI_ACCEPT_NUMBER);
 }
 
 static cxi_windows windows_of(const cxi_rule *r) {
   return cxi_scatter_windows(r->params, r->in_types[0], r->in_types[2]);
 }
 
-/* The windows of x that the updates went to, 0 for dropped ones. */
-static cx gather_back(const cxi_rule *r, cx x, cx indices) {
+cx cxi_scatter_windows_of(const cxi_rule *r, cx x, cx indices, double fill) {
   const cxi_scatter_params *p = r->params;
   const cxi_windows w = windows_of(r);
   const cx_mode mode = p->mode == CX_DROP ? CX_FILL : p->mode;
   cxi_gather_params g = cxi_gather_params_of(&w, mode, p->sorted, p->unique);
-  if (mode == CX_FILL) g.fill = 0;
+  if (mode == CX_FILL) g.fill = fill;
   return cxi_gather(x, indices, &g);
 }
 
 /* Each example has its own operand, since each has its own result. */
-static void batch_scatter(const cxi_rule *r, const cx *in, const int *axis,
-                          int64_t size, cx *out, int *out_axis) {
+void cxi_batch_scatter(const cxi_rule *r, const cx *in, const int *axis,
+                       int64_t size, cx *out, int *out_axis) {
   const cxi_scatter_params *p = r->params;
   cxi_windows w = windows_of(r);
   const int index_rank = cxi_type_rank(r->in_types[1]);
@@ -70,11 +66,9 @@ static void batch_scatter(const cxi_rule *r, const cx *in, const int *axis,
   out_axis[0] = at;
 }
 
-/* Calls put(window of x, update) for each update that is not dropped, in the
- * order of the positions. */
-static void each_update(const cxi_scatter_params *p, const cxi_view *x,
-                        const cxi_view *indices, const cxi_view *updates,
-                        void (*put)(const cxi_view *, const cxi_view *)) {
+void cxi_scatter_each(const cxi_scatter_params *p, const cxi_view *x,
+                      const cxi_view *indices, const cxi_view *updates,
+                      cxi_scatter_put *put, void *user) {
   const cxi_type operand = cxi_type_of(&x->type);
   const cxi_type update = cxi_type_of(&updates->type);
   const cxi_windows w = cxi_scatter_windows(p, operand, update);
@@ -87,8 +81,40 @@ static void each_update(const cxi_scatter_params *p, const cxi_view *x,
     if (!inside) continue;
     const cxi_view window = cxi_walk_window(&walk, x, start);
     const cxi_view slice = cxi_walk_slice(&walk, updates);
-    put(&window, &slice);
+    put(user, &window, &slice);
   }
+}
+
+static int64_t positions_that_meet(const cx_dims *indices,
+                                   const cx_dims *index_batch) {
+  const cx_dims places = cxi_axes_rest(indices->n - 1, index_batch, NULL);
+  const cx_dims positions = cxi_dims_pick(indices, &places);
+  return cxi_dims_count(&positions);
+}
+
+bool cxi_scatter_may_meet(const cxi_scatter_params *p, const cx_dims *indices) {
+  return !p->unique && positions_that_meet(indices, &p->index_batch) > 1;
+}
+
+bool cxi_scatter_in_f32(const cxi_scatter_params *p, const cxi_view *x,
+                        const cxi_view *indices, const cxi_view *updates,
+                        cxi_scatter_put *put, void *user, cxi_error *error) {
+  const cx_dtype type = x->type.type;
+  const size_t n = (size_t)cxi_dims_count(&x->type.shape);
+  float *wide = cxi_alloc(n * sizeof *wide + 1);
+  uint16_t *halves = x->data;
+  if (!wide) return cxi_error_set(error, CX_EMEMORY, "scatter: out of memory");
+  for (size_t i = 0; i < n; i++)
+    wide[i] =
+        type == CX_F16 ? cxi_f16_to_f32(halves[i]) : cxi_bf16_to_f32(halves[i]);
+  const cxi_view view =
+      cxi_view_dense((cx_aval){ CX_F32, x->type.shape }, wide);
+  cxi_scatter_each(p, &view, indices, updates, put, user);
+  for (size_t i = 0; i < n; i++)
+    halves[i] =
+        type == CX_F16 ? cxi_f16_from_f32(wide[i]) : cxi_bf16_from_f32(wide[i]);
+  cxi_free(wide);
+  return true;
 }
 
 /* -- scatter(x, indices, updates; ...): x with windows replaced; equal places
@@ -108,17 +134,8 @@ static cx is_last(const cxi_rule *r, cx indices) {
       cxi_broadcast_in_dim(cxi_reshape(numbers, positions), updates, places);
   const cx none = cxi_zeros(cxi_type_with_dtype(r->in_types[0], dtype));
   const cx written = cxi_scatter(none, indices, ids, r->params);
-  return cxi_compare(CXI_PRIM_eq, gather_back(r, written, indices), ids);
-}
-
-/* Whether two updates can meet. One alone, or one in each place of a batch,
- * cannot: looking for the last one would cost O(size of x). */
-static bool may_meet(const cxi_rule *r) {
-  const cxi_scatter_params *p = r->params;
-  const cx_dims *indices = cxi_type_shape(r->in_types[1]);
-  const cx_dims places = cxi_axes_rest(indices->n - 1, &p->index_batch, NULL);
-  const cx_dims positions = cxi_dims_pick(indices, &places);
-  return !p->unique && cxi_dims_count(&positions) > 1;
+  return cxi_compare(CXI_PRIM_eq,
+                     cxi_scatter_windows_of(r, written, indices, 0), ids);
 }
 
 static void transpose_scatter(const cxi_rule *r, const cx *in, const cx *ct,
@@ -128,14 +145,23 @@ static void transpose_scatter(const cxi_rule *r, const cx *in, const cx *ct,
   if (cx_is_none(in[0]))
     cxi_accumulate(r, 0, cxi_scatter(ct[0], in[1], zeros, p), acc);
   if (!cx_is_none(in[2])) return;
-  cx back = gather_back(r, ct[0], in[1]);
-  if (may_meet(r)) back = cxi_select(is_last(r, in[1]), zeros, back);
+  cx back = cxi_scatter_windows_of(r, ct[0], in[1], 0);
+  /* One update alone cannot meet another: looking for the last one would cost
+   * O(size of x). */
+  if (cxi_scatter_may_meet(p, cxi_type_shape(r->in_types[1])))
+    back = cxi_select(is_last(r, in[1]), zeros, back);
   cxi_accumulate(r, 2, back, acc);
+}
+
+static void put_copy(void *user, const cxi_view *window,
+                     const cxi_view *update) {
+  (void)user;
+  cxi_view_copy(window, update);
 }
 
 static bool evaluate_scatter(cxi_eval *e, const cxi_view *in, cxi_view *out) {
   cxi_view_copy(&out[0], &in[0]);
-  each_update(e->params, &out[0], &in[1], &in[2], cxi_view_copy);
+  cxi_scatter_each(e->params, &out[0], &in[1], &in[2], put_copy, NULL);
   return true;
 }
 
@@ -178,10 +204,10 @@ const cxi_row cxi_row_scatter = {
   .prim = CXI_PRIM_scatter,
   .form = CXI_FORM_INDEX,
   .formula = "x with x[indices[p] + w] = updates[p, w]",
-  .infer = infer_scatter,
+  .infer = cxi_infer_scatter,
   .jvp = cxi_jvp_move,
   .transpose = transpose_scatter,
-  .batch = batch_scatter,
+  .batch = cxi_batch_scatter,
   .evaluate = evaluate_scatter,
   .in_place = 1,
   .examples = examples_scatter,
@@ -203,44 +229,26 @@ static void transpose_scatter_add(const cxi_rule *r, const cx *in, const cx *ct,
                                   cx *acc) {
   if (cx_is_none(in[0])) cxi_accumulate(r, 0, ct[0], acc);
   if (cx_is_none(in[2]))
-    cxi_accumulate(r, 2, gather_back(r, ct[0], in[1]), acc);
+    cxi_accumulate(r, 2, cxi_scatter_windows_of(r, ct[0], in[1], 0), acc);
 }
 
-/* f16 and bf16 round once per equation: where places may repeat, the sums are
- * kept in f32. */
-static bool add_in_f32(cxi_eval *e, const cxi_view *in, cxi_view *out) {
-  const cx_dtype type = out->type.type;
-  const size_t n = (size_t)cxi_dims_count(&out->type.shape);
-  float *sums = cxi_alloc(n * sizeof *sums + 1);
-  uint16_t *halves = out->data;
-  if (!sums)
-    return cxi_error_set(e->error, CX_EMEMORY, "scatter_add: out of memory");
-  for (size_t i = 0; i < n; i++)
-    sums[i] =
-        type == CX_F16 ? cxi_f16_to_f32(halves[i]) : cxi_bf16_to_f32(halves[i]);
-  const cxi_view wide =
-      cxi_view_dense((cx_aval){ CX_F32, out->type.shape }, sums);
-  each_update(e->params, &wide, &in[1], &in[2], cxi_view_add);
-  for (size_t i = 0; i < n; i++)
-    halves[i] =
-        type == CX_F16 ? cxi_f16_from_f32(sums[i]) : cxi_bf16_from_f32(sums[i]);
-  cxi_free(sums);
-  return true;
+static void put_add(void *user, const cxi_view *window,
+                    const cxi_view *update) {
+  (void)user;
+  cxi_view_add(window, update);
 }
 
 static bool evaluate_scatter_add(cxi_eval *e, const cxi_view *in,
                                  cxi_view *out) {
-  const cxi_scatter_add_params *p = e->params;
+  const cxi_scatter_params *p = e->params;
   const cx_dtype type = out[0].type.type;
-  const int64_t updates = cxi_dims_count(&in[2].type.shape);
   cxi_view_copy(&out[0], &in[0]);
-  if (updates == 0) return true;
-  cx_dims positions = in[1].type.shape;
-  positions.n--;
-  const bool repeats = !p->unique && cxi_dims_count(&positions) > 1;
-  if ((type == CX_F16 || type == CX_BF16) && repeats)
-    return add_in_f32(e, in, &out[0]);
-  each_update(e->params, &out[0], &in[1], &in[2], cxi_view_add);
+  if (cxi_dims_count(&in[2].type.shape) == 0) return true;
+  if ((type == CX_F16 || type == CX_BF16) &&
+      cxi_scatter_may_meet(p, &in[1].type.shape))
+    return cxi_scatter_in_f32(p, &out[0], &in[1], &in[2], put_add, NULL,
+                              e->error);
+  cxi_scatter_each(p, &out[0], &in[1], &in[2], put_add, NULL);
   return true;
 }
 
@@ -283,7 +291,7 @@ const cxi_row cxi_row_scatter_add = {
   .infer = infer_scatter_add,
   .jvp = jvp_scatter_add,
   .transpose = transpose_scatter_add,
-  .batch = batch_scatter,
+  .batch = cxi_batch_scatter,
   .evaluate = evaluate_scatter_add,
   .in_place = 1,
   .examples = examples_scatter_add,

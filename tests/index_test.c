@@ -99,6 +99,52 @@ static const row_values values[] = {
     "index_batch=(), mode=in_bounds, sorted=false, unique=false] %0, %1, %2 "
     "return %3 }",
     "200; 0 0; 50 50", "44" },
+  /* in the order of the positions; a product of f16 rounds once */
+  { "program @m(%0: i8[2], %1: i32[3,1], %2: i8[3]) { %3: i8[2] = "
+    "scatter_mul[window=(), inserted=(0), start_map=(0), operand_batch=(), "
+    "index_batch=(), mode=drop, sorted=false, unique=false] %0, %1, %2 "
+    "return %3 }",
+    "3 4; 0 0 5; 50 2 7", "44 4" },
+  { "program @m(%0: f32[2], %1: i32[3,1], %2: f32[3]) { %3: f32[2] = "
+    "scatter_mul[window=(), inserted=(0), start_map=(0), operand_batch=(), "
+    "index_batch=(), mode=drop, sorted=false, unique=false] %0, %1, %2 "
+    "return %3 }",
+    "3 4; 0 0 1; 0.5 4 -1", "6 -4" },
+  { "program @m(%0: f16[1], %1: i32[3,1], %2: f16[3]) { %3: f16[1] = "
+    "scatter_mul[window=(), inserted=(0), start_map=(0), operand_batch=(), "
+    "index_batch=(), mode=clip, sorted=false, unique=false] %0, %1, %2 "
+    "return %3 }",
+    "1; 0 0 0; 0.0001220703125 0.0001220703125 8192", "0.0001220703125" },
+  { "program @m(%0: f32[2], %1: i32[3,1], %2: f32[3]) { %3: f32[2] = "
+    "scatter_min[window=(), inserted=(0), start_map=(0), operand_batch=(), "
+    "index_batch=(), mode=drop, sorted=false, unique=false] %0, %1, %2 "
+    "return %3 }",
+    "3 4; 0 0 1; nan 1 5", "nan 4" },
+  { "program @m(%0: f32[2], %1: i32[4,1], %2: f32[4]) { %3: f32[2] = "
+    "scatter_max[window=(), inserted=(0), start_map=(0), operand_batch=(), "
+    "index_batch=(), mode=drop, sorted=false, unique=false] %0, %1, %2 "
+    "return %3 }",
+    "3 4; 0 0 1 2; 1 7 -inf 9", "7 4" },
+  { "program @m(%0: f32[2], %1: i32[1,1], %2: f32[1]) { %3: f32[2] = "
+    "scatter_max[window=(), inserted=(0), start_map=(0), operand_batch=(), "
+    "index_batch=(), mode=clip, sorted=false, unique=false] %0, %1, %2 "
+    "return %3 }",
+    "3 4; 2; 9", "3 9" },
+  { "program @m(%0: f32[2], %1: i32[1,1], %2: f32[1]) { %3: f32[2] = "
+    "scatter_max[window=(), inserted=(0), start_map=(0), operand_batch=(), "
+    "index_batch=(), mode=in_bounds, sorted=false, unique=false] %0, %1, %2 "
+    "return %3 }",
+    "3 4; 2; 9", "3 4" },
+  { "program @m(%0: u8[1], %1: i32[2,1], %2: u8[2]) { %3: u8[1] = "
+    "scatter_min[window=(), inserted=(0), start_map=(0), operand_batch=(), "
+    "index_batch=(), mode=drop, sorted=false, unique=false] %0, %1, %2 "
+    "return %3 }",
+    "200; 0 0; 150 255", "150" },
+  { "program @m(%0: bool[2], %1: i32[2,1], %2: bool[2]) { %3: bool[2] = "
+    "scatter_max[window=(), inserted=(0), start_map=(0), operand_batch=(), "
+    "index_batch=(), mode=drop, sorted=false, unique=false] %0, %1, %2 "
+    "return %3 }",
+    "0 0; 1 1; 0 1", "0 1" },
 };
 
 static const row_error errors[] = {
@@ -223,6 +269,8 @@ static void test_rules(void **state) {
     CXI_PRIM_dynamic_slice,    CXI_PRIM_dynamic_update_slice,
     CXI_PRIM_update_slice_add, CXI_PRIM_gather,
     CXI_PRIM_scatter,          CXI_PRIM_scatter_add,
+    CXI_PRIM_scatter_mul,      CXI_PRIM_scatter_min,
+    CXI_PRIM_scatter_max,
   };
   for (size_t i = 0; i < COUNT(rows); i++) check_rules(rows[i]);
 }

@@ -207,8 +207,74 @@ static void updates(void **state) {
   (void)r;
   cx_assert(
       cx_check_error(CX_ESHAPE, "at_set: the value i32[2] does not fit []"));
-  r = cx_at_mul(x, (i), 2);
+}
+
+CX_DEF(product_of_rows, v) {
+  return cx_sum(cx_at_mul(cx_ones(CX_F32, 3), (cx_array(int32_t, 1, 1)), v));
+}
+
+/* Updates by index arrays that meet, in the order of the index. */
+static void updates_that_meet(void **state) {
+  (void)state;
+  CX_SCOPE;
+  cx x = cx_arange(0, 6, 1, CX_I32), m = cx_reshape(x, 2, 3);
+  cx i = cx_array(int32_t, 1, 4, 1, 9, -1),
+     v = cx_array(int32_t, 2, 3, -5, 7, 4);
+  EXPECT(cx_at_mul(x, (i), v), CX_SHAPE(6), 0, -10, 2, 3, 12, 20);
+  EXPECT(cx_at_min(x, (i), v), CX_SHAPE(6), 0, -5, 2, 3, 3, 4);
+  EXPECT(cx_at_max(x, (i), v), CX_SHAPE(6), 0, 2, 2, 3, 4, 5);
+  EXPECT(cx_at_sub(x, (i), v), CX_SHAPE(6), 0, 4, 2, 3, 1, 1);
+  EXPECT(cx_at_div(cx_add(x, 20), (i), v), CX_SHAPE(6), 20, -2, 22, 23, 8, 6);
+  EXPECT(cx_at_mul(x, (i), v, .mode = CX_CLIP), CX_SHAPE(6), 0, -10, 2, 3, 12,
+         140);
+  EXPECT(cx_at_max(m, (cx_array(int32_t, 1, 1), CX_STEP(2)), 4), CX_SHAPE(2, 3),
+         0, 1, 2, 4, 4, 5);
+  EXPECT(cx_at_sub(m, (CX_ALL, 0), 1), CX_SHAPE(2, 3), -1, 1, 2, 2, 4, 5);
+  EXPECT(cx_at_div(m, (1), 2), CX_SHAPE(2, 3), 0, 1, 2, 1, 2, 2);
+  cx u = cx_array(uint8_t, 3, 1);
+  u = cx_at_sub(u, (cx_array(int32_t, 1, 1)), 1);
+  EXPECT(cx_cast(u, CX_I32), CX_SHAPE(2), 3, 255);
+  const cx_gather_dims rows = { .collapsed = { .n = 1 },
+                                .start_map = { .n = 1 } };
+  cx starts = cx_reshape(cx_array(int32_t, 2, 2, 7), 3, 1);
+  EXPECT(cx_scatter_general(CX_AT_MAX, x, starts, cx_array(int32_t, 8, 6, 7),
+                            rows, (cx_at_opt){ 0 }),
+         CX_SHAPE(6), 0, 1, 8, 3, 4, 5);
+  EXPECT(cx_scatter_general(CX_AT_SUB, x, starts, cx_array(int32_t, 8, 6, 7),
+                            rows, (cx_at_opt){ .mode = CX_CLIP }),
+         CX_SHAPE(6), 0, 1, -12, 3, 4, -2);
+  cx r =
+      cx_scatter_general((cx_at_kind)99, x, starts, x, rows, (cx_at_opt){ 0 });
+  cx_assert(cx_check_error(CX_EUSER, "no update has number 99"));
+  r = cx_call(cx_grad(CX_FN(product_of_rows)), cx_ones(CX_F32, 2));
+  (void)r;
   cx_assert(cx_check_error(CX_ENORULE, ".unique"));
+}
+static void get_and_put(void **state) {
+  (void)state;
+  CX_SCOPE;
+  cx x = cx_arange(0, 6, 1, CX_I32), m = cx_reshape(x, 2, 3);
+  cx i = cx_array(int32_t, 4, 7, -1);
+  EXPECT(cx_at_get(x, (i)), CX_SHAPE(3), 4, 5, 5);
+  EXPECT(cx_at_get(x, (i), .mode = CX_FILL), CX_SHAPE(3), 4, INT32_MIN, 5);
+  EXPECT(cx_at_get(x, (CX_FROM(4))), CX_SHAPE(2), 4, 5);
+  EXPECT(cx_put_along(m, cx_reshape(cx_array(int32_t, 2, -3), 2, 1), 9, 1),
+         CX_SHAPE(2, 3), 0, 1, 9, 9, 4, 5);
+  EXPECT(cx_put_along(m, cx_reshape(cx_array(int32_t, 1, 1, 5), 1, 3),
+                      cx_reshape(cx_array(int32_t, 7, 8), 2, 1), 1),
+         CX_SHAPE(2, 3), 0, 7, 2, 3, 8, 5);
+  EXPECT(cx_put_along(m, cx_reshape(cx_array(int32_t, 1), 1, 1),
+                      cx_reshape(cx_array(int32_t, 6, 7, 8), 1, 3), 0),
+         CX_SHAPE(2, 3), 0, 1, 2, 6, 7, 8);
+  cx r = cx_at_get(x, (i), .mode = (cx_mode)77);
+  cx_assert(cx_check_error(CX_EINDEX, "mode"));
+  r = cx_put_along(m, i, 1, 1);
+  cx_assert(cx_check_error(CX_ESHAPE, "put_along"));
+  r = cx_put_along(m, cx_ones(CX_F32, 2, 1), 1, 1);
+  cx_assert(cx_check_error(CX_EDTYPE, "integers"));
+  r = cx_put_along(m, cx_reshape(i, 1, 3), 1, 2);
+  (void)r;
+  cx_assert(cx_check_error(CX_EINDEX, "axis"));
 }
 
 /* -- promotion and reductions ----------------------------------------------------------------- */
@@ -297,9 +363,14 @@ static int close_context(void **state) {
 }
 int main(void) {
   const struct CMUnitTest tests[] = {
-    cmocka_unit_test(einsum),           cmocka_unit_test(basic_subscripts),
-    cmocka_unit_test(array_subscripts), cmocka_unit_test(updates),
-    cmocka_unit_test(numbers),          cmocka_unit_test(reductions),
+    cmocka_unit_test(einsum),
+    cmocka_unit_test(basic_subscripts),
+    cmocka_unit_test(array_subscripts),
+    cmocka_unit_test(updates),
+    cmocka_unit_test(updates_that_meet),
+    cmocka_unit_test(get_and_put),
+    cmocka_unit_test(numbers),
+    cmocka_unit_test(reductions),
     cmocka_unit_test(losses),
   };
   return cmocka_run_group_tests(tests, open_context, close_context);

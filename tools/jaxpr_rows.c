@@ -379,13 +379,16 @@ static void write_scatter(jaxpr_program *p, jaxpr_equation *e) {
     return;
   }
   if (sub)
-    e->in[2] = jaxpr_emit(p, e->in[2].dtype, e->in[2].shape, 1, &e->in[2],
-                          "neg");
+    e->in[2] =
+        jaxpr_emit(p, e->in[2].dtype, e->in[2].shape, 1, &e->in[2], "neg");
   *e->out = jaxpr_emit(
       p, e->out->dtype, e->out->shape, 3, e->in,
       "scatter%s%s[window=%s, inserted=%s, start_map=%s, operand_batch=%s, "
       "index_batch=%s, mode=%s, sorted=%s, unique=%s]",
-      set ? "" : "_", set ? "" : sub ? "add" : e->name + strlen("scatter-"),
+      set ? "" : "_",
+      set   ? ""
+      : sub ? "add"
+            : e->name + strlen("scatter-"),
       jaxpr_ints(json_object_get(d, "update_window_dims")),
       jaxpr_ints(json_object_get(d, "inserted_window_dims")),
       jaxpr_ints(json_object_get(d, "scatter_dims_to_operand_dims")),

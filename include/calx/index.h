@@ -15,6 +15,12 @@ extern "C" {
  * clamped as in JAX) or, in updates only, a bool array.
  * x.at[i, :].add(v)          cx_at_add(x, (i, CX_ALL), v)
  * returns a new array; out of bounds is dropped unless .mode says otherwise.
+ * Updates that meet at one place take turns in the order of the index. Those
+ * of a product have a derivative only where none meet (.unique). cx_at_div
+ * divides by the product of the values of a place.
+ * x.at[i].get(mode="fill")   cx_at_get(x, (i), .mode = CX_FILL)
+ * reads like cx_index; CX_FILL gives NaN, the least integer, the greatest
+ * unsigned one or true for what is out of bounds.
  */
 typedef enum cx_ix_kind {
   CX_IX_INT, CX_IX_SLICE, CX_IX_NEW, CX_IX_DOTS, CX_IX_ARRAY
@@ -63,7 +69,7 @@ typedef struct cx_at_opt {
   bool sorted, unique;     /* promises */
 } cx_at_opt;
 typedef enum cx_at_kind {
-  CX_AT_SET, CX_AT_ADD, CX_AT_MUL, CX_AT_MIN, CX_AT_MAX
+  CX_AT_SET, CX_AT_ADD, CX_AT_MUL, CX_AT_MIN, CX_AT_MAX, CX_AT_SUB, CX_AT_DIV
 } cx_at_kind;
 #define cx_index(a, ...) cx_index_((a), CX_IXS(__VA_ARGS__), CX_AT)
 #define cx_at_set(...) CX_UPDATE(CX_AT_SET, __VA_ARGS__, )
@@ -71,10 +77,17 @@ typedef enum cx_at_kind {
 #define cx_at_mul(...) CX_UPDATE(CX_AT_MUL, __VA_ARGS__, )
 #define cx_at_min(...) CX_UPDATE(CX_AT_MIN, __VA_ARGS__, )
 #define cx_at_max(...) CX_UPDATE(CX_AT_MAX, __VA_ARGS__, )
+#define cx_at_sub(...) CX_UPDATE(CX_AT_SUB, __VA_ARGS__, )
+#define cx_at_div(...) CX_UPDATE(CX_AT_DIV, __VA_ARGS__, )
+#define cx_at_get(...) CX_READ(__VA_ARGS__, )
+#define CX_READ(a, ix, ...)                                            \
+  cx_at_get_(CX_A(a), CX_IXS ix, CX_OPT(cx_at_opt, __VA_ARGS__), CX_AT)
 #define CX_UPDATE(kind, a, ix, v, ...)                              \
   cx_update_(kind, CX_A(a), CX_IXS ix, CX_A(v),                     \
              CX_OPT(cx_at_opt, __VA_ARGS__), CX_AT)
 CX_API CX_USED cx cx_index_(cx a, int n, const cx_ix *index, const char *at);
+CX_API CX_USED cx cx_at_get_(cx a, int n, const cx_ix *index, cx_at_opt opt,
+                            const char *at);
 CX_API CX_USED cx cx_update_(cx_at_kind kind, cx a, int n, const cx_ix *index,
                             cx value, cx_at_opt opt, const char *at);
 
@@ -82,6 +95,11 @@ CX_API CX_USED cx cx_update_(cx_at_kind kind, cx a, int n, const cx_ix *index,
 #define cx_take(a, indices, axis) cx_take_((a), CX_A(indices), (axis), CX_AT)
 #define cx_take_along(a, indices, axis) \
   cx_take_along_((a), (indices), (axis), CX_AT)
+/* a with values put where cx_take_along reads: values and indices broadcast
+ * against each other and, beside the axis, to a; out of bounds is dropped, the
+ * last of equal indices stays. CX_ESHAPE if they do not fit. */
+#define cx_put_along(a, indices, values, axis) \
+  cx_put_along_((a), CX_A(indices), CX_A(values), (axis), CX_AT)
 #define cx_pick(a, labels) cx_pick_((a), CX_A(labels), CX_AT) /* a[..., i] */
 /* Starts known only when running: lax.dynamic_*_in_dim. */
 #define cx_dynamic_slice(a, start, size, axis) \
@@ -90,6 +108,8 @@ CX_API CX_USED cx cx_update_(cx_at_kind kind, cx a, int n, const cx_ix *index,
   cx_dynamic_update_((a), (value), CX_A(start), (axis), CX_AT)
 CX_API CX_USED cx cx_take_(cx a, cx indices, int axis, const char *at);
 CX_API CX_USED cx cx_take_along_(cx a, cx indices, int axis, const char *at);
+CX_API CX_USED cx cx_put_along_(cx a, cx indices, cx values, int axis,
+                               const char *at);
 CX_API CX_USED cx cx_pick_(cx a, cx labels, const char *at);
 CX_API CX_USED cx cx_dynamic_slice_(cx a, cx start, int64_t size, int axis,
                                    const char *at);

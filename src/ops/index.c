@@ -41,22 +41,33 @@ cx cxi_subscript_read(const cxi_subscript *s, cx a, cx_mode mode) {
     return slice_at(s, a);
   return gather_arrays(s, a, mode);
 }
-cx cx_index_(cx a, int n, const cx_ix *index, const char *at) {
-  cxi_name before = cxi_enter(at);
+static cx read_at(const char *op, cx a, int n, const cx_ix *index,
+                  cx_mode mode) {
   cx poison;
   cxi_subscript s;
-  if (!cxi_operand("index", &a, &poison) ||
-      !cxi_subscript_of("index", a, n, index, &s, &poison))
-    return cxi_leave(before, poison);
+  if (!cxi_operand(op, &a, &poison) ||
+      !cxi_subscript_of(op, a, n, index, &s, &poison))
+    return poison;
   if (has_empty_axis(&s) && cxi_dims_count(&s.result) != 0)
-    return cxi_leave(before, cxi_fail(CX_EINDEX, "index: nothing to read in %s",
-                                      cxi_shown_of(a).text));
-  return cxi_leave(before, cxi_subscript_read(&s, a, CX_CLIP));
+    return cxi_fail(CX_EINDEX, "%s: nothing to read in %s", op,
+                    cxi_shown_of(a).text);
+  return cxi_subscript_read(&s, a, mode);
+}
+cx cx_index_(cx a, int n, const cx_ix *index, const char *at) {
+  cxi_name before = cxi_enter(at);
+  return cxi_leave(before, read_at("index", a, n, index, CX_CLIP));
+}
+cx cx_at_get_(cx a, int n, const cx_ix *index, cx_at_opt opt, const char *at) {
+  cxi_name before = cxi_enter(at);
+  cx_mode mode = opt.mode == CX_DEFAULT ? CX_CLIP
+                 : opt.mode == CX_DROP  ? CX_FILL
+                                        : opt.mode;
+  return cxi_leave(before, read_at("at_get", a, n, index, mode));
 }
 
 /* -- take, take_along, pick ------------------------------------------------------------------ */
 
-static bool integer_operand(const char *op, cx *i, cx *out_poison) {
+bool cxi_integer_operand(const char *op, cx *i, cx *out_poison) {
   if (!cxi_operand(op, i, out_poison)) return false;
   cxi_kind kind = cxi_dtype_kind(cxi_dtype_at(*i));
   if (kind == CXI_SIGNED || kind == CXI_UNSIGNED) return true;
@@ -68,7 +79,7 @@ cx cx_take_(cx a, cx indices, int axis, const char *at) {
   cxi_name before = cxi_enter(at);
   cx poison;
   if (!cxi_operand("take", &a, &poison) ||
-      !integer_operand("take", &indices, &poison) ||
+      !cxi_integer_operand("take", &indices, &poison) ||
       !cxi_axis("take", a, &axis, &poison))
     return cxi_leave(before, poison);
   cx_dims shape = cxi_shape_at(a), index_shape = cxi_shape_at(indices);
@@ -131,7 +142,7 @@ cx cx_take_along_(cx a, cx indices, int axis, const char *at) {
   cxi_name before = cxi_enter(at);
   cx poison;
   if (!cxi_operand("take_along", &a, &poison) ||
-      !integer_operand("take_along", &indices, &poison) ||
+      !cxi_integer_operand("take_along", &indices, &poison) ||
       !cxi_axis("take_along", a, &axis, &poison))
     return cxi_leave(before, poison);
   return cxi_leave(before, take_along("take_along", a, indices, axis));
@@ -153,7 +164,7 @@ cx cx_pick_(cx a, cx labels, const char *at) {
   cxi_name before = cxi_enter(at);
   cx poison;
   if (!cxi_operand("pick", &a, &poison) ||
-      !integer_operand("pick", &labels, &poison))
+      !cxi_integer_operand("pick", &labels, &poison))
     return cxi_leave(before, poison);
   return cxi_leave(before, cxi_pick(a, labels));
 }
@@ -164,7 +175,7 @@ cx cx_dynamic_slice_(cx a, cx start, int64_t size, int axis, const char *at) {
   cxi_name before = cxi_enter(at);
   cx poison, starts[CX_MAX_DIMS];
   if (!cxi_operand("dynamic_slice", &a, &poison) ||
-      !integer_operand("dynamic_slice", &start, &poison) ||
+      !cxi_integer_operand("dynamic_slice", &start, &poison) ||
       !cxi_axis("dynamic_slice", a, &axis, &poison))
     return cxi_leave(before, poison);
   cx_dims sizes = cxi_shape_at(a);
@@ -198,7 +209,7 @@ cx cx_gather_general(cx a, cx starts, cx_gather_dims dims, cx_at_opt opt) {
   };
   cx poison;
   if (!cxi_operand("gather", &a, &poison) ||
-      !integer_operand("gather", &starts, &poison))
+      !cxi_integer_operand("gather", &starts, &poison))
     return poison;
   return cxi_gather(a, starts, &p);
 }

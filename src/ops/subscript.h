@@ -37,6 +37,9 @@ cx_dims cxi_subscript_window(const cxi_subscript *s);
 /* Both steps; mode says what an array's index out of bounds gives. */
 cx cxi_subscript_read(const cxi_subscript *s, cx a, cx_mode mode);
 
+/* An operand that holds integers. */
+bool cxi_integer_operand(const char *op, cx *i, cx *out_poison);
+
 /* i + size where i < 0, as i32 or i64. */
 cx cxi_index_from_end(cx i, int64_t size);
 

@@ -5,7 +5,8 @@
 
 static const char *const names[] = {
   [CX_AT_SET] = "at_set", [CX_AT_ADD] = "at_add", [CX_AT_MUL] = "at_mul",
-  [CX_AT_MIN] = "at_min", [CX_AT_MAX] = "at_max",
+  [CX_AT_MIN] = "at_min", [CX_AT_MAX] = "at_max", [CX_AT_SUB] = "at_sub",
+  [CX_AT_DIV] = "at_div",
 };
 
 static cx combine(cx_at_kind kind, cx old, cx value) {
@@ -18,6 +19,10 @@ static cx combine(cx_at_kind kind, cx old, cx value) {
     return cxi_min(old, value);
   case CX_AT_MAX:
     return cxi_max(old, value);
+  case CX_AT_SUB:
+    return cxi_sub(old, value);
+  case CX_AT_DIV:
+    return cxi_div(old, value);
   default:
     return value;
   }
@@ -57,38 +62,35 @@ static cx update_masked(cx_at_kind kind, cx a, cx mask, cx value) {
 
 /* -- index arrays ---------------------------------------------------------------------------- */
 
+/* What is outside: updates are dropped unless the mode says otherwise. */
+static cx_mode update_mode(cx_mode mode) {
+  return mode == CX_DEFAULT || mode == CX_FILL ? CX_DROP : mode;
+}
+/* Subtraction adds what is negated; division divides by a product. */
+static cx scatter_by_kind(cx_at_kind kind, cx a, cx indices, cx value,
+                          const cxi_scatter_params *p) {
+  static const cxi_prim prims[] = {
+    [CX_AT_SET] = CXI_PRIM_scatter,     [CX_AT_ADD] = CXI_PRIM_scatter_add,
+    [CX_AT_MUL] = CXI_PRIM_scatter_mul, [CX_AT_MIN] = CXI_PRIM_scatter_min,
+    [CX_AT_MAX] = CXI_PRIM_scatter_max, [CX_AT_SUB] = CXI_PRIM_scatter_add,
+    [CX_AT_DIV] = CXI_PRIM_scatter_mul,
+  };
+  if (kind == CX_AT_SUB) value = cxi_neg(value);
+  if (kind != CX_AT_DIV)
+    return cxi_scatter_by(prims[kind], a, indices, value, p);
+  const cx ones = cxi_full(cxi_type_make(cxi_dtype_at(a), cxi_shape_at(a)), 1);
+  return cxi_div(a, cxi_scatter_by(prims[kind], ones, indices, value, p));
+}
 static cx scatter_arrays(cx_at_kind kind, const cxi_subscript *s, cx a,
                          cx value, cx_at_opt opt) {
-  cx_mode mode =
-      opt.mode == CX_CLIP || opt.mode == CX_IN_BOUNDS ? opt.mode : CX_DROP;
   cxi_scatter_params p = { .window = cxi_subscript_window(s),
-                           .mode = mode,
+                           .mode = update_mode(opt.mode),
                            .sorted = opt.sorted,
                            .unique = opt.unique };
   for (int i = 0; i < s->n_arrays; i++)
     p.inserted = cxi_dims_append(p.inserted, s->axis[i]);
   p.start_map = p.inserted;
-  cx indices = cxi_subscript_indices(s);
-  if (kind == CX_AT_ADD) {
-    cxi_scatter_add_params q = { .window = p.window,
-                                 .inserted = p.inserted,
-                                 .start_map = p.start_map,
-                                 .mode = mode,
-                                 .sorted = opt.sorted,
-                                 .unique = opt.unique };
-    return cxi_scatter_add(a, indices, value, &q);
-  }
-  if (kind != CX_AT_SET) {
-    if (!opt.unique && cxi_dims_count(&s->shape) > 1)
-      return cxi_fail(CX_ENORULE,
-                      "%s: with an index array it needs .unique = "
-                      "true (equal indices would meet)",
-                      names[kind]);
-    cxi_subscript arrays = *s;
-    arrays.whole = true, arrays.dropped.n = arrays.added.n = 0;
-    value = combine(kind, cxi_subscript_read(&arrays, a, CX_FILL), value);
-  }
-  return cxi_scatter(a, indices, value, &p);
+  return scatter_by_kind(kind, a, cxi_subscript_indices(s), value, &p);
 }
 
 /* -- slices ------------------------------------------------------------------------------------- */
@@ -171,13 +173,54 @@ static cx update(cx_at_kind kind, cx a, int n, const cx_ix *index, cx value,
     value = combine(kind, cxi_subscript_basic(&s, a), value);
   return write_region(&s, a, value);
 }
+static bool is_kind(cx_at_kind kind) {
+  return (int)kind >= 0 && kind <= CX_AT_DIV;
+}
+static cx no_kind(cx_at_kind kind) {
+  return cxi_fail(CX_EUSER, "no update has number %d", (int)kind);
+}
 cx cx_update_(cx_at_kind kind, cx a, int n, const cx_ix *index, cx value,
               cx_at_opt opt, const char *at) {
   cxi_name before = cxi_enter(at);
-  if ((int)kind < 0 || kind > CX_AT_MAX)
-    return cxi_leave(before,
-                     cxi_fail(CX_EUSER, "no update has number %d", (int)kind));
+  if (!is_kind(kind)) return cxi_leave(before, no_kind(kind));
   return cxi_leave(before, update(kind, a, n, index, value, opt));
+}
+
+/* -- put_along -------------------------------------------------------------------------------- */
+
+static cx put_along(cx a, cx indices, cx values, int axis) {
+  cx poison, pair[2] = { indices, values };
+  cx_dims s = cxi_shape_at(a), shape;
+  if (!cxi_broadcast_shape("put_along", 2, pair, &shape, &poison))
+    return poison;
+  bool ok = shape.n == s.n && s.n < CX_MAX_DIMS;
+  for (int i = 0; ok && i < s.n; i++) {
+    ok = i == axis || shape.d[i] == s.d[i] || shape.d[i] == 1;
+    if (i != axis) shape.d[i] = s.d[i];
+  }
+  if (!ok)
+    return cxi_fail(CX_ESHAPE,
+                    "put_along: indices %s and values %s do not match %s "
+                    "beside axis %d (of at most %d axes)",
+                    cxi_shown_of(indices).text, cxi_shown_of(values).text,
+                    cxi_shown_of(a).text, axis, CX_MAX_DIMS - 1);
+  cxi_scatter_params p = { .mode = CX_DROP };
+  p.inserted = p.start_map = (cx_dims){ .n = 1, .d = { axis } };
+  p.operand_batch = p.index_batch =
+      cxi_dims_without(cxi_dims_range(0, s.n), axis);
+  cx_dims last = { .n = 1, .d = { s.n } };
+  indices = cxi_broadcast_to(cxi_index_from_end(indices, s.d[axis]), shape);
+  return cxi_scatter(a, cxi_expand_dims(indices, last),
+                     cxi_broadcast_to(values, shape), &p);
+}
+cx cx_put_along_(cx a, cx indices, cx values, int axis, const char *at) {
+  cxi_name before = cxi_enter(at);
+  cx two[2] = { a, values }, poison;
+  if (!cxi_integer_operand("put_along", &indices, &poison) ||
+      !cxi_promote("put_along", 2, two, &poison) ||
+      !cxi_axis("put_along", two[0], &axis, &poison))
+    return cxi_leave(before, poison);
+  return cxi_leave(before, put_along(two[0], indices, two[1], axis));
 }
 
 /* -- lax's forms ---------------------------------------------------------------------------------- */
@@ -198,35 +241,19 @@ cx cx_dynamic_update_(cx a, cx value, cx start, int axis, const char *at) {
 cx cx_scatter_general(cx_at_kind kind, cx a, cx starts, cx value,
                       cx_gather_dims dims, cx_at_opt opt) {
   cx two[2] = { a, value }, poison;
+  if (!is_kind(kind)) return no_kind(kind);
   if (!cxi_operand("scatter", &starts, &poison) ||
       !cxi_promote("scatter", 2, two, &poison))
     return poison;
-  cx_mode mode =
-      opt.mode == CX_DEFAULT || opt.mode == CX_FILL ? CX_DROP : opt.mode;
-  if (kind == CX_AT_ADD) {
-    cxi_scatter_add_params p = {
-      .window = cxi_dims_given(dims.offset),
-      .inserted = cxi_dims_given(dims.collapsed),
-      .start_map = cxi_dims_given(dims.start_map),
-      .operand_batch = cxi_dims_given(dims.operand_batch),
-      .index_batch = cxi_dims_given(dims.index_batch),
-      .mode = mode,
-      .sorted = opt.sorted,
-      .unique = opt.unique,
-    };
-    return cxi_scatter_add(two[0], starts, two[1], &p);
-  }
-  if (kind != CX_AT_SET)
-    return cxi_fail(CX_ENORULE, "scatter: only set and add");
-  cxi_scatter_params p = {
+  const cxi_scatter_params p = {
     .window = cxi_dims_given(dims.offset),
     .inserted = cxi_dims_given(dims.collapsed),
     .start_map = cxi_dims_given(dims.start_map),
     .operand_batch = cxi_dims_given(dims.operand_batch),
     .index_batch = cxi_dims_given(dims.index_batch),
-    .mode = mode,
+    .mode = update_mode(opt.mode),
     .sorted = opt.sorted,
     .unique = opt.unique,
   };
-  return cxi_scatter(two[0], starts, two[1], &p);
+  return scatter_by_kind(kind, two[0], starts, two[1], &p);
 }

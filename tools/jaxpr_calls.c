@@ -358,10 +358,35 @@ static void write_cond(jaxpr_program *p, jaxpr_equation *e) {
                text);
 }
 
+/* -- reductions by a function ------------------------------------------------ */
+
+static void write_reduce_by(jaxpr_program *p, jaxpr_equation *e) {
+  int id = jaxpr_nested(p->w, param(e, "jaxpr"));
+  jaxpr_emit_n(p, e->n_out, e->out, e->n_in, e->in,
+               "reduce[axes=%s, body=@p%d]", jaxpr_ints(param(e, "dimensions")),
+               id);
+}
+static void write_reduce_window_by(jaxpr_program *p, jaxpr_equation *e) {
+  int id = jaxpr_nested(p->w, param(e, "jaxpr"));
+  jaxpr_emit_n(p, e->n_out, e->out, e->n_in, e->in,
+               "reduce_window[%s, body=@p%d]",
+               jaxpr_window(e, e->in->shape.n), id);
+}
+static void write_select_and_scatter(jaxpr_program *p, jaxpr_equation *e) {
+  int select = jaxpr_nested(p->w, param(e, "select_jaxpr"));
+  int scatter = jaxpr_nested(p->w, param(e, "scatter_jaxpr"));
+  *e->out = jaxpr_emit(p, e->out->dtype, e->out->shape, 3, e->in,
+                       "select_and_scatter[%s, select=@p%d, scatter=@p%d]",
+                       jaxpr_window(e, e->in->shape.n), select, scatter);
+}
+
 static const struct {
   const char *name;
   jaxpr_handler *handle;
 } rows[] = {
+  { "reduce", write_reduce_by },
+  { "reduce_window", write_reduce_window_by },
+  { "select_and_scatter", write_select_and_scatter },
   { "jit", write_jit },
   { "custom_vmap_call", write_jit },
   { "remat2", write_checkpoint },

@@ -416,9 +416,7 @@ static void write_cumulate(jaxpr_program *p, jaxpr_equation *e) {
                        "%s[axis=%lld, reverse=%s]", e->name,
                        (long long)integer(e, "axis"), truth(e, "reverse"));
 }
-/* "window=..., ..., window_dilation=...", of the record's parameters; those
- * it lacks are 1. In a buffer that lives until the next. */
-static const char *window(const jaxpr_equation *e, int rank) {
+const char *jaxpr_window(const jaxpr_equation *e, int rank) {
   static char text[512];
   const json_t *padding = list(e, "padding");
   cx_dims ones = { .n = rank }, low = ones, high = ones;
@@ -441,7 +439,7 @@ static const char *window(const jaxpr_equation *e, int rank) {
 }
 static void write_reduce_window(jaxpr_program *p, jaxpr_equation *e) {
   *e->out = jaxpr_emit(p, e->out->dtype, e->out->shape, 1, e->in, "%s[%s]",
-                       e->name, window(e, e->in->shape.n));
+                       e->name, jaxpr_window(e, e->in->shape.n));
 }
 static void write_select_window(jaxpr_program *p, jaxpr_equation *e) {
   const char *prim = json_string_value(
@@ -449,7 +447,7 @@ static void write_select_window(jaxpr_program *p, jaxpr_equation *e) {
   const bool least = prim && !strcmp(prim, "le");
   *e->out = jaxpr_emit(p, e->out->dtype, e->out->shape, 2, e->in,
                        "%s[%s, least=%s]", e->name,
-                       window(e, e->in[1].shape.n), least ? "true" : "false");
+                       jaxpr_window(e, e->in[1].shape.n), least ? "true" : "false");
 }
 /* An algorithm (BF16_BF16_F32_X3, ...) is a lower bound on precision, which the
  * product of the operands' own dtype satisfies; XLA's CPU does the same. */

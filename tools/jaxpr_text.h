@@ -91,6 +91,9 @@ typedef struct jaxpr_equation {
   int n_in, n_out;
   ref *in, *out;
 } jaxpr_equation;
+/* "window=..., ..., window_dilation=...", of the record's parameters; those
+ * it lacks are 1. In a buffer that lives until the next. */
+const char *jaxpr_window(const jaxpr_equation *e, int rank);
 typedef void jaxpr_handler(jaxpr_program *p, jaxpr_equation *e);
 /* NULL where there is none. */
 jaxpr_handler *jaxpr_row_handler(const char *primitive);  /* jaxpr_rows.c */

@@ -138,6 +138,10 @@ struct cxi_row {
    * `used` are not wanted; sets out[i] of the used ones. */
   void (*dce)(const cxi_rule *, const cx *in, const bool *used, cx *out);
 
+  /* Only rows that are short for others: emits those, with the bits that the
+   * row is to have. Executors run them in its place. */
+  void (*expand)(const cxi_rule *, const cx *in, cx *out);
+
   /* Results are dense buffers to be filled; false with eval->error. */
   bool (*evaluate)(cxi_eval *, const cxi_view *in, cxi_view *out);
   int in_place;               /* operand + 1 whose buffer result 0 may take */
@@ -153,6 +157,9 @@ struct cxi_row {
   double lo, hi;
 };
 const cxi_row *cxi_row_of(cxi_prim prim);
+/* The row's expansion as a program from operands to results, with a
+ * reference; NULL with *error. */
+const cxi_program *cxi_row_expand(const cxi_rule *r, cxi_error *error);
 
 #define PRIMITIVE(n) extern const cxi_row cxi_row_##n;
 #define FIELD(n, kind, field)

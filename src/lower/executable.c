@@ -11,6 +11,7 @@ enum { MAX_DEPTH = 500 };
 struct cxi_executable {
   atomic_uint refs;
   const cxi_program *program;
+  cxi_expansions expansions;
   cxi_arena arena; /* of the plans */
   cxi_plan plan;
 };
@@ -19,11 +20,13 @@ static atomic_uint_fast64_t compiled, live, bytes;
 
 static bool compile_program(const cxi_program *p, const cxi_backend *backend,
                             const cxi_donation *donation, int depth,
-                            cxi_arena *arena, cxi_plan *out, cxi_error *error);
+                            cxi_expansions *kept, cxi_arena *arena,
+                            cxi_plan *out, cxi_error *error);
 
 /* The bodies of a loop or branch; their carries may be updated in place. */
 static bool compile_bodies(cxi_unit *unit, const cxi_backend *backend,
-                           int depth, cxi_arena *arena, cxi_error *error) {
+                           int depth, cxi_expansions *kept, cxi_arena *arena,
+                           cxi_error *error) {
   const uint32_t n = cxi_loop_bodies(unit->row->prim, unit->params);
   const cxi_plan **bodies =
       cxi_arena_alloc(arena, (n + (size_t)1) * sizeof *bodies);
@@ -41,8 +44,8 @@ static bool compile_bodies(cxi_unit *unit, const cxi_backend *backend,
     } else {
       for (int64_t k = 0; k < n_carry; k++) inputs[carry + k] = true;
       const cxi_donation donation = { inputs, carry };
-      ok = compile_program(body, backend, &donation, depth + 1, arena, plan,
-                           error);
+      ok = compile_program(body, backend, &donation, depth + 1, kept, arena,
+                           plan, error);
       bodies[i] = plan;
     }
     cxi_scratch_reset(mark);
@@ -75,18 +78,19 @@ static bool compile_units(cxi_schedule *s, const cxi_backend *backend,
 
 static bool compile_program(const cxi_program *p, const cxi_backend *backend,
                             const cxi_donation *donation, int depth,
-                            cxi_arena *arena, cxi_plan *out, cxi_error *error) {
+                            cxi_expansions *kept, cxi_arena *arena,
+                            cxi_plan *out, cxi_error *error) {
   if (depth > MAX_DEPTH)
     return cxi_error_set(error, CX_EMEMORY,
                          "loops or branches nest more than %d deep", MAX_DEPTH);
-  cxi_schedule s = { 0 };
+  cxi_schedule s = { .graph.expansions = kept };
   bool ok = cxi_graph_fill(&s.graph, p, backend->reads_views, error);
   if (ok && !cxi_plan_outputs(&s.graph, donation))
     ok = cxi_error_set(error, CX_EMEMORY, "no memory to compile");
   ok = ok && cxi_units_make(&s, backend, error) && cxi_units_order(&s, error);
   for (uint32_t u = 0; ok && u < s.n_units; u++)
     if (s.units[u].kind == CXI_UNIT_ONE && cxi_is_loop(s.units[u].row->prim))
-      ok = compile_bodies(&s.units[u], backend, depth, arena, error);
+      ok = compile_bodies(&s.units[u], backend, depth, kept, arena, error);
   ok = ok && cxi_plan_buffers(&s, backend, donation, arena, out, error) &&
        compile_units(&s, backend, arena, out, error);
   cxi_schedule_free(&s);
@@ -101,8 +105,9 @@ cxi_executable *cxi_compile(const cxi_program *p, const cxi_backend *backend,
     return NULL;
   }
   const cxi_donation donation = { options.donate, -1 };
-  if (!compile_program(p, backend, &donation, 0, &exe->arena, &exe->plan,
-                       error)) {
+  if (!compile_program(p, backend, &donation, 0, &exe->expansions, &exe->arena,
+                       &exe->plan, error)) {
+    cxi_expansions_release(&exe->expansions);
     cxi_arena_free(&exe->arena);
     cxi_free(exe);
     return NULL;
@@ -125,6 +130,7 @@ void cxi_executable_release(cxi_executable *exe) {
   atomic_fetch_sub(&live, 1);
   atomic_fetch_sub(&bytes, exe->arena.bytes);
   cxi_program_release(exe->program);
+  cxi_expansions_release(&exe->expansions);
   cxi_arena_free(&exe->arena);
   cxi_free(exe);
 }

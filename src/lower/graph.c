@@ -218,6 +218,48 @@ static frame *leave(frame *f) {
   return caller;
 }
 
+/* The program in whose place the equation that f is at stands, if it is one
+ * of those; false with *error. */
+static bool body_of(cxi_graph *g, const frame *f, const cxi_program **out,
+                    cxi_error *error) {
+  const cxi_equation *e = &f->p->equations[f->at];
+  const cxi_row *row = cxi_row_of((cxi_prim)e->prim);
+  *out = cxi_params_body((cxi_prim)e->prim, e->params);
+  if (!row->expand) return true;
+  cxi_expansions *kept = g->expansions;
+  const cxi_mark mark = cxi_scratch_mark();
+  const size_t n = (size_t)e->n_in + e->n_out;
+  cxi_type *types = cxi_scratch((n + 1) * sizeof *types);
+  bool ok = types && kept &&
+            cxi_grow(&kept->programs, &kept->cap, kept->n + (size_t)1,
+                     sizeof *kept->programs);
+  if (!ok) no_memory(error);
+  for (uint32_t k = 0; ok && k < e->n_in; k++)
+    types[k] = f->p->values[cxi_operands_of(f->p, e)[k]].type;
+  for (uint32_t k = 0; ok && k < e->n_out; k++)
+    types[e->n_in + k] = f->p->values[e->out + k].type;
+  const cxi_rule rule = { .row = row,
+                          .params = e->params,
+                          .n_in = e->n_in,
+                          .n_out = e->n_out,
+                          .in_types = types,
+                          .out_types = types + e->n_in };
+  const cxi_name site = cxi_site_use(e->site), scope = cxi_scope_use(0);
+  if (ok) *out = cxi_row_expand(&rule, error);
+  cxi_site_use(site);
+  cxi_scope_use(scope);
+  cxi_scratch_reset(mark);
+  if (!ok || !*out) return false;
+  kept->programs[kept->n++] = *out;
+  return true;
+}
+
+void cxi_expansions_release(cxi_expansions *e) {
+  for (uint32_t i = 0; i < e->n; i++) cxi_program_release(e->programs[i]);
+  cxi_free(e->programs);
+  *e = (cxi_expansions){ 0 };
+}
+
 /* Appends the equation that f is at. */
 static bool append_equation(cxi_graph *g, frame *f,
                             cxi_reads_views *reads_views, cxi_error *error) {
@@ -281,8 +323,9 @@ bool cxi_graph_fill(cxi_graph *g, const cxi_program *p,
       f = leave(f);
       continue;
     }
-    const cxi_equation *e = &f->p->equations[f->at];
-    const cxi_program *body = cxi_params_body((cxi_prim)e->prim, e->params);
+    const cxi_program *body;
+    ok = body_of(g, f, &body, error);
+    if (!ok) break;
     if (!body) {
       ok = append_equation(g, f, reads_views, error);
       continue;

@@ -40,7 +40,16 @@ typedef struct cxi_graph_value {
   cxi_place place;
 } cxi_graph_value;
 
+/* Programs that equations were expanded to: nodes point into them, so they
+ * live as long as what is compiled. */
+typedef struct cxi_expansions {
+  uint32_t n, cap;
+  const cxi_program **programs;
+} cxi_expansions;
+void cxi_expansions_release(cxi_expansions *e);
+
 typedef struct cxi_graph {
+  cxi_expansions *expansions; /* NULL: an equation to expand is an error */
   uint32_t n_in, n_out;
   uint32_t n_values, cap_values, n_nodes, cap_nodes, n_operands, cap_operands;
   cxi_graph_value *values;

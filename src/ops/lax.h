@@ -72,6 +72,13 @@ cx cxi_reduce(cxi_prim prim, cx x, cx_dims axes); /* reduce_* */
 static inline cx cxi_reduce_sum(cx x, cx_dims axes) {
   return cxi_reduce(CXI_PRIM_reduce_sum, x, axes);
 }
+/* n arrays joined along the axes by neighbours, again by neighbours, and so
+ * on; then with the starts, of rank 0 or of the result's shape. in: n arrays,
+ * n starts; body: as of the primitive. */
+bool cxi_reduce_by(const cxi_program *body, uint32_t n, const cx *in,
+                   cx_dims axes, cx *out);
+/* A program on scalars, applied to each element of arrays of one shape. */
+bool cxi_each(const cxi_program *p, const cx *in, cx *out);
 /* cumsum, cumprod, cummax, cummin, cumlogsumexp */
 cx cxi_cumulate(cxi_prim prim, cx x, int axis, bool reverse);
 /* The same by a tree of operations on slices, ceil(log2 n) deep: for an
@@ -96,11 +103,18 @@ typedef cxi_reduce_window_sum_params cxi_window;
 cx_dims cxi_window_shape(const cxi_window *w, const cx_dims *shape);
 cxi_window cxi_window_plain(cx_dims window); /* strides 1, nothing padded */
 cx cxi_reduce_window(cxi_prim prim, cx x, const cxi_window *w);
+/* From the starts over each window in row-major order. */
+bool cxi_reduce_window_by(const cxi_program *body, uint32_t n, const cx *in,
+                          const cxi_window *w, cx *out);
 /* y[i] for the i of each window where x[i] is the first greatest (least);
  * y has the shape of x. 0 where a window holds nothing. */
 cx cxi_select_and_gather_add(cx y, cx x, const cxi_window *w, bool least);
 /* The transpose: of zeros like x, each y added there. */
 cx cxi_select_and_scatter_add(cx y, cx x, const cxi_window *w, bool least);
+/* The same with functions; each y is joined to what starts as `start`. */
+cx cxi_select_and_scatter(cx x, cx y, cx start, const cxi_window *w,
+                          const cxi_program *select,
+                          const cxi_program *scatter);
 
 /* -- dot ----------------------------------------------------------------------------- */
 /* addend: of the result's type, or {0} */

@@ -23,3 +23,9 @@ cx cxi_argmin(cx x, int axis, cx_dtype type) {
   const cxi_argmin_params p = { .axis = axis, .type = type };
   return cxi_emit1(CXI_PRIM_argmin, &p, 1, &x);
 }
+
+bool cxi_reduce_by(const cxi_program *body, uint32_t n, const cx *in,
+                   cx_dims axes, cx *out) {
+  const cxi_reduce_params p = { .axes = axes, .body = body };
+  return cxi_emit(CXI_PRIM_reduce, &p, 2 * n, in, n, out);
+}

@@ -74,3 +74,33 @@ cx cxi_select_and_scatter_add(cx y, cx x, const cxi_window *w, bool least) {
   };
   return cxi_emit1(CXI_PRIM_select_and_scatter_add, &p, 2, (cx[]){ y, x });
 }
+
+bool cxi_reduce_window_by(const cxi_program *body, uint32_t n, const cx *in,
+                          const cxi_window *w, cx *out) {
+  const cxi_reduce_window_params p = {
+    .window = w->window,
+    .strides = w->strides,
+    .low = w->low,
+    .high = w->high,
+    .base_dilation = w->base_dilation,
+    .window_dilation = w->window_dilation,
+    .body = body,
+  };
+  return cxi_emit(CXI_PRIM_reduce_window, &p, 2 * n, in, n, out);
+}
+
+cx cxi_select_and_scatter(cx x, cx y, cx start, const cxi_window *w,
+                          const cxi_program *select,
+                          const cxi_program *scatter) {
+  const cxi_select_and_scatter_params p = {
+    .window = w->window,
+    .strides = w->strides,
+    .low = w->low,
+    .high = w->high,
+    .base_dilation = w->base_dilation,
+    .window_dilation = w->window_dilation,
+    .select = select,
+    .scatter = scatter,
+  };
+  return cxi_emit1(CXI_PRIM_select_and_scatter, &p, 3, (cx[]){ x, y, start });
+}

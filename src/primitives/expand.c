@@ -40,3 +40,30 @@ void cxi_jvp_through(const cxi_rule *r, cxi_expansion *write, const cx *in,
     if (nonzero_out[i]) dout[i] = results[m++];
   }
 }
+
+void cxi_jvp_expansion(const cxi_rule *r, const cx *in, const cx *dx, cx *out,
+                       cx *dout) {
+  cxi_jvp_through(r, r->row->expand, in, dx, out, dout);
+}
+
+bool cxi_evaluate_expansion(cxi_eval *e, const cxi_view *in, cxi_view *out) {
+  const cxi_mark mark = cxi_scratch_mark();
+  const size_t n = (size_t)e->n_in + e->n_out;
+  cxi_type *types = cxi_scratch((n + 1) * sizeof *types);
+  if (!types) return cxi_error_set(e->error, CX_EMEMORY, "no memory to expand");
+  for (uint32_t i = 0; i < e->n_in; i++)
+    types[i] = cxi_type_make(in[i].type.type, in[i].type.shape);
+  for (uint32_t i = 0; i < e->n_out; i++)
+    types[e->n_in + i] = cxi_type_make(out[i].type.type, out[i].type.shape);
+  const cxi_rule rule = { .row = e->row,
+                          .params = e->params,
+                          .n_in = e->n_in,
+                          .n_out = e->n_out,
+                          .in_types = types,
+                          .out_types = types + e->n_in };
+  const cxi_program *p = cxi_row_expand(&rule, e->error);
+  const bool ok = p && cxi_call_evaluate(e, p, in, out);
+  cxi_program_release(p);
+  cxi_scratch_reset(mark);
+  return ok;
+}

@@ -12,4 +12,9 @@ typedef void cxi_expansion(const cxi_rule *r, const cx *in, cx *out);
 void cxi_jvp_through(const cxi_rule *r, cxi_expansion *write, const cx *in,
                      const cx *dx, cx *out, cx *dout);
 
+/* The rules of rows that have an expansion. */
+void cxi_jvp_expansion(const cxi_rule *r, const cx *in, const cx *dx, cx *out,
+                       cx *dout);
+bool cxi_evaluate_expansion(cxi_eval *e, const cxi_view *in, cxi_view *out);
+
 #endif

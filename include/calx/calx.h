@@ -30,6 +30,7 @@
 #include "calx/array.h"        /* 10. arrays in and out */
 #include "calx/elementwise.h"  /* 11. elementwise operations */
 #include "calx/reduce.h"       /* 12. reductions */
+#include "calx/window.h"       /* windows, pooling */
 #include "calx/shape.h"        /* 13. reshaping, joining, padding */
 #include "calx/product.h"      /* 14. matrix products, einsum */
 #include "calx/conv.h"         /* 14a. convolutions */

@@ -41,6 +41,27 @@ typedef struct cx_map_opt {
 } cx_map_opt;
 /* cx_map(f, xs, .batch): lax.map. */
 #define cx_map(...) CX_2(cx_map_, cx_map_opt, __VA_ARGS__, )
+/* cx_reduce(f, xs, starts, CX_AXES(0, 2)): the elements of xs along the axes
+ * (CX_ALL_AXES: all) joined by f: (a, b) -> c, three trees of scalars like xs,
+ * an array or a tree of arrays of one shape; starts has a number for each. f is
+ * associative: neighbours are joined, then their results, and so on; the start
+ * comes first. f uses no arrays but its arguments.
+ *   CX_ETREE, CX_ESHAPE: f gives something else. CX_EINDEX: no such axis. */
+#define cx_reduce(f, xs, starts, axes) \
+  cx_reduce_by_((f), CX_A(xs), CX_A(starts), CX_DIMS_ONE(axes), CX_AT)
+typedef struct cx_assoc_opt {
+  size_t size_;
+  int axis;
+  bool reverse;
+} cx_assoc_opt;
+/* cx_associative_scan(f, xs, .axis, .reverse): y[0] = x[0], y[i] = f(y[i - 1],
+ * x[i]) for an associative f, in a tree of calls on parts of xs: f: (a, b) ->
+ * c, trees of arrays like xs with any length along the axis. As
+ * jax.lax.associative_scan.
+ *   CX_ETREE, CX_ESHAPE: f gives something else, or leaves of xs differ in
+ *   length. CX_EINDEX: no such axis. */
+#define cx_associative_scan(...) \
+  CX_2(cx_associative_scan_, cx_assoc_opt, __VA_ARGS__, )
 #define CX_2(fn, T, a, b, ...) fn((a), CX_A(b), CX_OPT(T, __VA_ARGS__), CX_AT)
 #define CX_SCAN_(body, carry, xs, ...) \
   cx_scan_((body), CX_A(carry), CX_A(xs),  \
@@ -56,6 +77,10 @@ CX_API CX_USED cx cx_fori_(cx lo, cx hi, cx_fn body, cx init, const char *at);
 CX_API CX_USED cx cx_switch_(bool is_cond, cx which, int n_fns,
                             const cx_fn *fns, int n, const cx *operands,
                             const char *at);
+CX_API CX_USED cx cx_reduce_by_(cx_fn f, cx xs, cx starts, cx_dims axes,
+                                const char *at);
+CX_API CX_USED cx cx_associative_scan_(cx_fn f, cx xs, cx_assoc_opt opt,
+                                       const char *at);
 CX_API CX_USED cx cx_map_(cx_fn f, cx xs, cx_map_opt opt, const char *at);
 
 #ifdef __cplusplus

@@ -39,6 +39,17 @@ extern "C" {
           (const int64_t[][2]){ CX_MAP(CX_BRACES, __VA_ARGS__) }, CX_AT)
 #define CX_BRACES(p) { CX_ID p }
 #define CX_ID(...) __VA_ARGS__
+/* cx_pad_by(a, CX_PAD_REFLECT, (lo, hi), (lo, hi), ...): with what a holds, one
+ * axis after the other, as numpy.pad: the edge; mirrored without and with the
+ * edge; from the other end; from 0 to the edge; the greatest, mean or least
+ * element along the axis. CX_ESHAPE: a negative size, or an empty axis. */
+typedef enum cx_pad_mode {
+  CX_PAD_EDGE, CX_PAD_REFLECT, CX_PAD_SYMMETRIC, CX_PAD_WRAP,
+  CX_PAD_LINEAR_RAMP, CX_PAD_MAXIMUM, CX_PAD_MEAN, CX_PAD_MINIMUM
+} cx_pad_mode;
+#define cx_pad_by(a, mode, ...)                                    \
+  cx_pad_mode_(CX_A(a), (mode), CX_NARG(__VA_ARGS__),              \
+               (const int64_t[][2]){ CX_MAP(CX_BRACES, __VA_ARGS__) }, CX_AT)
 #define cx_unstack(a, axis) cx_unstack_((a), (axis), CX_AT) /* -> tuple */
 /* Element i goes to i + by, round the end. */
 #define cx_roll(a, by, axis) cx_roll_((a), (by), (axis), CX_AT)
@@ -60,6 +71,8 @@ CX_API CX_USED cx cx_stack_(int axis, int n, const cx *items, const char *at);
 CX_API CX_USED cx cx_split_axis_(cx a, int n, int axis, const char *at);
 CX_API CX_USED cx cx_pad_(cx a, cx value, int n, const int64_t (*pads)[2],
                          const char *at);
+CX_API CX_USED cx cx_pad_mode_(cx a, cx_pad_mode mode, int n,
+                               const int64_t (*pads)[2], const char *at);
 CX_API CX_USED cx cx_unstack_(cx a, int axis, const char *at);
 CX_API CX_USED cx cx_roll_(cx a, int64_t by, int axis, const char *at);
 CX_API CX_USED cx cx_repeat_(cx a, int64_t n, int axis, const char *at);

@@ -29,6 +29,7 @@
 #include "calx/tree.h"         /* 9. tuples and dicts */
 #include "calx/array.h"        /* 10. arrays in and out */
 #include "calx/elementwise.h"  /* 11. elementwise operations */
+#include "calx/special.h"      /* special functions, elementwise too */
 #include "calx/reduce.h"       /* 12. reductions */
 #include "calx/window.h"       /* windows, pooling */
 #include "calx/shape.h"        /* 13. reshaping, joining, padding */

@@ -24,7 +24,16 @@ typedef enum cx_op {
   CX_OP_GELU_TANH, CX_OP_ADD, CX_OP_SUB, CX_OP_MUL, CX_OP_DIV, CX_OP_REM,
   CX_OP_FLOOR_DIVIDE, CX_OP_MOD, CX_OP_POWER, CX_OP_MAXIMUM, CX_OP_MINIMUM,
   CX_OP_LOGADDEXP, CX_OP_EQ, CX_OP_NE, CX_OP_LT, CX_OP_LE, CX_OP_GT, CX_OP_GE,
-  CX_OP_AND, CX_OP_OR, CX_OP_XOR, CX_OP_SHL, CX_OP_SHR
+  CX_OP_AND, CX_OP_OR, CX_OP_XOR, CX_OP_SHL, CX_OP_SHR,
+  CX_OP_EXP2, CX_OP_LOG2, CX_OP_TAN, CX_OP_ASIN, CX_OP_ACOS, CX_OP_ATAN,
+  CX_OP_SINH, CX_OP_COSH, CX_OP_ASINH, CX_OP_ACOSH, CX_OP_ATANH, CX_OP_ERFC,
+  CX_OP_CBRT, CX_OP_ATAN2,
+  /* special.h */
+  CX_OP_LGAMMA, CX_OP_DIGAMMA, CX_OP_I0E, CX_OP_I1E, CX_OP_I0, CX_OP_I1,
+  CX_OP_LOG10, CX_OP_DEG2RAD, CX_OP_RAD2DEG, CX_OP_SINC, CX_OP_NDTR,
+  CX_OP_LOG_NDTR, CX_OP_LOGIT, CX_OP_ENTR, CX_OP_POLYGAMMA, CX_OP_ZETA,
+  CX_OP_IGAMMA, CX_OP_IGAMMAC, CX_OP_IGAMMA_GRAD_A, CX_OP_RANDOM_GAMMA_GRAD,
+  CX_OP_BETALN, CX_OP_HYPOT, CX_OP_LOGADDEXP2, CX_OP_XLOGY, CX_OP_XLOG1PY
 } cx_op;
 CX_API CX_USED cx cx_unary_(cx_op op, cx a, const char *at);
 /* Operands in an array: C leaves the order of arguments open, and GCC and
@@ -39,7 +48,7 @@ CX_API CX_USED cx cx_fold_(cx_op op, int n, const cx *operands, const char *at);
 #define cx_abs(a) CX_U(CX_OP_ABS, a)       /* its derivative at 0 is 0 */
 #define cx_sign(a) CX_U(CX_OP_SIGN, a)     /* -1, 0, 1; NaN of NaN */
 #define cx_square(a) CX_U(CX_OP_SQUARE, a) /* a a */
-/* Floats. Within 2 ulp over the whole range, erf and erf_inv 4; f16 and bf16
+/* Floats. Within 2 ulp over the whole range, erf, erfc and erf_inv 4; f16 and bf16
  * are computed in f32 and rounded once. */
 #define cx_exp(a) CX_U(CX_OP_EXP, a)
 #define cx_expm1(a) CX_U(CX_OP_EXPM1, a)   /* exp(a) - 1, exact near 0 */
@@ -50,8 +59,22 @@ CX_API CX_USED cx cx_fold_(cx_op op, int n, const cx *operands, const char *at);
 #define cx_reciprocal(a) CX_U(CX_OP_RECIPROCAL, a)
 #define cx_sin(a) CX_U(CX_OP_SIN, a)
 #define cx_cos(a) CX_U(CX_OP_COS, a)
+#define cx_tan(a) CX_U(CX_OP_TAN, a)
+#define cx_asin(a) CX_U(CX_OP_ASIN, a)     /* beyond 1: NaN; so acos, atanh */
+#define cx_acos(a) CX_U(CX_OP_ACOS, a)
+#define cx_atan(a) CX_U(CX_OP_ATAN, a)
+#define cx_atan2(y, x) CX_B(CX_OP_ATAN2, y, x) /* the angle of (x, y) */
+#define cx_sinh(a) CX_U(CX_OP_SINH, a)
+#define cx_cosh(a) CX_U(CX_OP_COSH, a)
 #define cx_tanh(a) CX_U(CX_OP_TANH, a)
+#define cx_asinh(a) CX_U(CX_OP_ASINH, a)
+#define cx_acosh(a) CX_U(CX_OP_ACOSH, a)   /* below 1: NaN */
+#define cx_atanh(a) CX_U(CX_OP_ATANH, a)
+#define cx_exp2(a) CX_U(CX_OP_EXP2, a)     /* 2^a */
+#define cx_log2(a) CX_U(CX_OP_LOG2, a)
+#define cx_cbrt(a) CX_U(CX_OP_CBRT, a)     /* the real cube root */
 #define cx_erf(a) CX_U(CX_OP_ERF, a)
+#define cx_erfc(a) CX_U(CX_OP_ERFC, a)     /* 1 - erf(a), exact far above 0 */
 #define cx_erf_inv(a) CX_U(CX_OP_ERF_INV, a)
 #define cx_floor(a) CX_U(CX_OP_FLOOR, a)
 #define cx_ceil(a) CX_U(CX_OP_CEIL, a)

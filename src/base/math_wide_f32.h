@@ -79,14 +79,14 @@ static inline double cxi_wide_atan(double num, double den) {
 /* -- Exponentials and logarithms -------------------------------------------- */
 
 static inline float cxi_exp2_f32(float x) {
-  x = x > 200.0f ? 200.0f : x;  /* beyond: infinity, or zero */
+  x = x > 200.0f ? 200.0f : x; /* beyond: infinity, or zero */
   x = x < -200.0f ? -200.0f : x;
   return cxi_exp2_wide_f32((double)x);
 }
 
 static inline float cxi_log2_f32(float x) {
   float y = (float)cxi_log2_wide_f32(x);
-  y = x < INFINITY ? y : x;   /* infinity and NaN stay */
+  y = x < INFINITY ? y : x; /* infinity and NaN stay */
   y = x < 0.0f ? NAN : y;
   return x == 0.0f ? -INFINITY : y;
 }
@@ -207,8 +207,7 @@ static inline float cxi_asinh_f32(float x) {
 static inline float cxi_acosh_f32(float x) {
   const bool inside = (x >= 1.0f) & (x < INFINITY);
   const double t = (double)(inside ? x : 1.0f) - 1.0;
-  const float y =
-      (float)cxi_wide_log1p(t + __builtin_sqrt(t * (t + 2.0)));
+  const float y = (float)cxi_wide_log1p(t + __builtin_sqrt(t * (t + 2.0)));
   const float edge = x == INFINITY ? x : NAN;
   return inside ? y : edge;
 }

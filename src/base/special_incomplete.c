@@ -89,8 +89,8 @@ static double upper_normal(double a, double x) {
                           ? mu * mu * (0.5 - mu * (1.0 / 3.0 - 0.25 * mu))
                           : mu - log1p(mu);
   const double eta = copysign(sqrt(2.0 * half), mu);
-  const double c0 = fabs(mu) < 1e-4 ? -1.0 / 3.0 + mu / 12.0
-                                    : 1.0 / mu - 1.0 / eta;
+  const double c0 =
+      fabs(mu) < 1e-4 ? -1.0 / 3.0 + mu / 12.0 : 1.0 / mu - 1.0 / eta;
   const double rest = exp(-a * half) / sqrt(2.0 * 3.14159265358979324 * a);
   return 0.5 * erfc(eta * sqrt(0.5 * a)) + rest * c0;
 }
@@ -156,8 +156,7 @@ static double beta_fraction(double a, double b, double x) {
   d = 1.0 / (fabs(d) < DBL_MIN ? DBL_MIN : d);
   double h = d;
   for (int m = 1; m < MOST_TERMS; m++) {
-    const double even =
-        m * (b - m) * x / ((a + 2.0 * m - 1.0) * (a + 2.0 * m));
+    const double even = m * (b - m) * x / ((a + 2.0 * m - 1.0) * (a + 2.0 * m));
     const double odd =
         -(a + m) * (a + b + m) * x / ((a + 2.0 * m) * (a + 2.0 * m + 1.0));
     const double tops[2] = { even, odd };
@@ -179,8 +178,8 @@ static double beta_fraction(double a, double b, double x) {
 static long double lower_beta(double a, double b, long double x,
                               long double y) {
   const long double sum = (long double)a + (long double)b;
-  const long double exponent = a * logl(x) + b * logl(y) - log_gamma(a) -
-                               log_gamma(b) + log_gamma(sum);
+  const long double exponent =
+      a * logl(x) + b * logl(y) - log_gamma(a) - log_gamma(b) + log_gamma(sum);
   return expl(exponent) / a * beta_fraction(a, b, (double)x);
 }
 

@@ -64,6 +64,46 @@ static const op_entry ops[] = {
   [CX_OP_XOR] = { "xor", 2, CXI_PRIM_xor, false },
   [CX_OP_SHL] = { "shl", 2, CXI_PRIM_shift_left, false },
   [CX_OP_SHR] = { "shr", 2, CXI_PRIM_NONE, false },
+  [CX_OP_EXP2] = { "exp2", 1, CXI_PRIM_exp2, true },
+  [CX_OP_LOG2] = { "log2", 1, CXI_PRIM_log2, true },
+  [CX_OP_TAN] = { "tan", 1, CXI_PRIM_tan, true },
+  [CX_OP_ASIN] = { "asin", 1, CXI_PRIM_asin, true },
+  [CX_OP_ACOS] = { "acos", 1, CXI_PRIM_acos, true },
+  [CX_OP_ATAN] = { "atan", 1, CXI_PRIM_atan, true },
+  [CX_OP_SINH] = { "sinh", 1, CXI_PRIM_sinh, true },
+  [CX_OP_COSH] = { "cosh", 1, CXI_PRIM_cosh, true },
+  [CX_OP_ASINH] = { "asinh", 1, CXI_PRIM_asinh, true },
+  [CX_OP_ACOSH] = { "acosh", 1, CXI_PRIM_acosh, true },
+  [CX_OP_ATANH] = { "atanh", 1, CXI_PRIM_atanh, true },
+  [CX_OP_ERFC] = { "erfc", 1, CXI_PRIM_erfc, true },
+  [CX_OP_CBRT] = { "cbrt", 1, CXI_PRIM_cbrt, true },
+  [CX_OP_LGAMMA] = { "lgamma", 1, CXI_PRIM_lgamma, true },
+  [CX_OP_DIGAMMA] = { "digamma", 1, CXI_PRIM_digamma, true },
+  [CX_OP_I0E] = { "i0e", 1, CXI_PRIM_bessel_i0e, true },
+  [CX_OP_I1E] = { "i1e", 1, CXI_PRIM_bessel_i1e, true },
+  [CX_OP_I0] = { "i0", 1, CXI_PRIM_NONE, true },
+  [CX_OP_I1] = { "i1", 1, CXI_PRIM_NONE, true },
+  [CX_OP_LOG10] = { "log10", 1, CXI_PRIM_NONE, true },
+  [CX_OP_DEG2RAD] = { "deg2rad", 1, CXI_PRIM_NONE, true },
+  [CX_OP_RAD2DEG] = { "rad2deg", 1, CXI_PRIM_NONE, true },
+  [CX_OP_SINC] = { "sinc", 1, CXI_PRIM_NONE, true },
+  [CX_OP_NDTR] = { "ndtr", 1, CXI_PRIM_NONE, true },
+  [CX_OP_LOG_NDTR] = { "log_ndtr", 1, CXI_PRIM_NONE, true },
+  [CX_OP_LOGIT] = { "logit", 1, CXI_PRIM_NONE, true },
+  [CX_OP_ENTR] = { "entr", 1, CXI_PRIM_NONE, true },
+  [CX_OP_ATAN2] = { "atan2", 2, CXI_PRIM_atan2, true },
+  [CX_OP_POLYGAMMA] = { "polygamma", 2, CXI_PRIM_polygamma, true },
+  [CX_OP_ZETA] = { "zeta", 2, CXI_PRIM_zeta, true },
+  [CX_OP_IGAMMA] = { "igamma", 2, CXI_PRIM_igamma, true },
+  [CX_OP_IGAMMAC] = { "igammac", 2, CXI_PRIM_igammac, true },
+  [CX_OP_IGAMMA_GRAD_A] = { "igamma_grad_a", 2, CXI_PRIM_igamma_grad_a, true },
+  [CX_OP_RANDOM_GAMMA_GRAD] = { "random_gamma_grad", 2,
+                              CXI_PRIM_random_gamma_grad, true },
+  [CX_OP_BETALN] = { "betaln", 2, CXI_PRIM_NONE, true },
+  [CX_OP_HYPOT] = { "hypot", 2, CXI_PRIM_NONE, true },
+  [CX_OP_LOGADDEXP2] = { "logaddexp2", 2, CXI_PRIM_NONE, true },
+  [CX_OP_XLOGY] = { "xlogy", 2, CXI_PRIM_NONE, true },
+  [CX_OP_XLOG1PY] = { "xlog1py", 2, CXI_PRIM_NONE, true },
 };
 enum { N_OPS = sizeof ops / sizeof *ops };
 
@@ -145,7 +185,7 @@ cx cxi_op_unary(cx_op op, cx a) {
   case CX_OP_GELU_TANH:
     return cxi_gelu_tanh(a);
   default:
-    return cxi_fail(CX_ENORULE, "%s: no such operation", ops[op].name);
+    return cxi_special_unary(op, a);
   }
 }
 
@@ -252,7 +292,8 @@ static cx apply(cx_op op, cx a, cx b) {
                           : CXI_PRIM_shift_right_logical,
                       a, b);
   default:
-    return cxi_binary(ops[op].prim, a, b);
+    return ops[op].prim ? cxi_binary(ops[op].prim, a, b)
+                        : cxi_special_binary(op, a, b);
   }
 }
 /* Operations that have no sense for bool: JAX's promotion makes i32 of it. */

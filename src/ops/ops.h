@@ -79,6 +79,10 @@ cx cxi_einsum(const char *spec, int n, const cx *operands);
 /* -- one array each: the leaves of trees ------------------------------------------------ */
 cx cxi_op_unary(cx_op op, cx a);
 cx cxi_op_fold(cx_op op, int n, const cx *operands); /* left to right */
+/* Those made of others (special.c); operands floating, of one dtype. */
+cx cxi_special_unary(cx_op op, cx x);
+cx cxi_special_binary(cx_op op, cx a, cx b);
+cx cxi_op_betainc(cx a, cx b, cx x);
 cx cxi_op_where(cx condition, cx a, cx b);
 cx cxi_op_clip(cx a, cx lo, cx hi);
 cx cxi_op_cast(cx a, cx_dtype type);

@@ -47,10 +47,10 @@ static void jvp_bessel_i1e(const cxi_rule *r, const cx *in, const cx *dx,
   const cx size = cxi_unary(CXI_PRIM_abs, in[0]);
   const cx tiny = cxi_compare(CXI_PRIM_le, size, eps);
   const cx x = cxi_select(tiny, in[0], cxi_full(cxi_type_at(in[0]), 1));
-  const cx falls = cxi_add(cxi_unary(CXI_PRIM_sign, x),
-                           cxi_div(cxi_number_like(x, 1), x));
-  const cx slope = cxi_sub(cxi_unary(CXI_PRIM_bessel_i0e, x),
-                           cxi_mul(out[0], falls));
+  const cx falls =
+      cxi_add(cxi_unary(CXI_PRIM_sign, x), cxi_div(cxi_number_like(x, 1), x));
+  const cx slope =
+      cxi_sub(cxi_unary(CXI_PRIM_bessel_i0e, x), cxi_mul(out[0], falls));
   const cx half = cxi_full(cxi_type_at(in[0]), 0.5);
   dout[0] = cxi_mul(dx[0], cxi_select(tiny, slope, half));
 }
@@ -78,23 +78,22 @@ static bool infer_beta(cxi_infer *c) {
   return cxi_infer_elementwise(c, 3, CXI_ACCEPT_FLOAT, 0);
 }
 /* x^(a - 1) (1 - x)^(b - 1) / B(a, b) */
-static void jvp_regularized_incomplete_beta(const cxi_rule *r, const cx *in, const cx *dx,
-                                            cx *out, cx *dout) {
+static void jvp_regularized_incomplete_beta(const cxi_rule *r, const cx *in,
+                                            const cx *dx, cx *out, cx *dout) {
   (void)r, (void)out;
   if (!cx_is_none(dx[0]) || !cx_is_none(dx[1])) {
-    dout[0] = cxi_fail(CX_ENORULE,
-                       "regularized_incomplete_beta: no derivative with "
-                       "respect to a and b; stop_gradient them");
+    dout[0] =
+        cxi_fail(CX_ENORULE, "regularized_incomplete_beta: no derivative with "
+                             "respect to a and b; stop_gradient them");
     return;
   }
   const cx one = cxi_number_like(in[2], 1);
   const cx norm = cxi_sub(cxi_unary(CXI_PRIM_lgamma, cxi_add(in[0], in[1])),
                           cxi_add(cxi_unary(CXI_PRIM_lgamma, in[0]),
                                   cxi_unary(CXI_PRIM_lgamma, in[1])));
-  const cx left =
-      cxi_mul(cxi_sub(in[0], one), cxi_unary(CXI_PRIM_log, in[2]));
-  const cx right = cxi_mul(cxi_sub(in[1], one),
-                           cxi_unary(CXI_PRIM_log1p, cxi_neg(in[2])));
+  const cx left = cxi_mul(cxi_sub(in[0], one), cxi_unary(CXI_PRIM_log, in[2]));
+  const cx right =
+      cxi_mul(cxi_sub(in[1], one), cxi_unary(CXI_PRIM_log1p, cxi_neg(in[2])));
   const cx exponent = cxi_add(cxi_add(left, right), norm);
   dout[0] = cxi_mul(dx[2], cxi_unary(CXI_PRIM_exp, exponent));
 }

@@ -53,8 +53,7 @@ static bool infer_random_gamma(cxi_infer *c) {
   if (!begins)
     return cxi_infer_fail(c, CX_ESHAPE,
                           "the keys' shape must begin that of a: %s and %s",
-                          cxi_show_type(c->in[0]).s,
-                          cxi_show_type(c->in[1]).s);
+                          cxi_show_type(c->in[0]).s, cxi_show_type(c->in[1]).s);
   return cxi_infer_result(c, c->in[1]);
 }
 

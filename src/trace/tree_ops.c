@@ -1,6 +1,7 @@
 /* tree_ops.c - the public operations that map over trees. */
 #include "calx/array.h"
 #include "calx/elementwise.h"
+#include "calx/special.h"
 #include "calx/reduce.h"
 #include "calx/shape.h"
 #include "calx/tree.h"
@@ -76,6 +77,20 @@ cx cx_clip_(int n, const cx *operands, const char *at) {
       n == 3 && operands
           ? cxi_tree_map("clip", false, 3, operands, clip_leaf, NULL)
           : cxi_report(CX_ETREE, "clip: a, lo, hi are needed");
+  return cxi_leave(before, result);
+}
+
+static cx betainc_leaf(const cx *leaves, void *unused) {
+  (void)unused;
+  return cxi_op_betainc(leaves[0], leaves[1], leaves[2]);
+}
+
+cx cx_betainc_(int n, const cx *operands, const char *at) {
+  const cxi_name before = cxi_enter(at);
+  const cx result =
+      n == 3 && operands
+          ? cxi_tree_map("betainc", false, 3, operands, betainc_leaf, NULL)
+          : cxi_report(CX_ETREE, "betainc: a, b, x are needed");
   return cxi_leave(before, result);
 }
 

@@ -1,0 +1,215 @@
+/* special.c - functions made of the elementary and special ones. */
+#include "ops/ops.h"
+
+#include <math.h>
+
+static cx unary(cxi_prim prim, cx x) {
+  return cxi_unary(prim, x);
+}
+static cx like(cx x, double number) {
+  return cxi_full(cxi_type_at(x), number);
+}
+/* number - x */
+static cx less(double number, cx x) {
+  return cxi_sub(cxi_number_like(x, number), x);
+}
+static cx compare(cxi_prim prim, cx x, double number) {
+  return cxi_compare(prim, x, cxi_number_like(x, number));
+}
+/* c[0] + c[1] x + ... */
+static cx polynomial(cx x, int n, const double *c) {
+  cx sum = like(x, c[n - 1]);
+  for (int i = n - 2; i >= 0; i--) sum = cxi_offset(cxi_mul(sum, x), c[i]);
+  return sum;
+}
+
+/* -- one operand ------------------------------------------------------------- */
+
+/* Up to pi |x| = 1/2 by its series, whose derivatives at 0 are right; beyond,
+ * by the quotient. */
+static cx sinc(cx x) {
+  static const double series[] = { 1,
+                                   -1 / 6.0,
+                                   1 / 120.0,
+                                   -1 / 5040.0,
+                                   1 / 362880.0,
+                                   -1 / 39916800.0,
+                                   1 / 6227020800.0,
+                                   -1 / 1307674368000.0 };
+  cx y = cxi_scale(x, M_PI);
+  cx near = compare(CXI_PRIM_lt, unary(CXI_PRIM_abs, y), 0.5);
+  cx inner = cxi_select(near, like(x, 0), y);
+  cx outer = cxi_select(near, y, like(x, 1));
+  cx sum = polynomial(unary(CXI_PRIM_square, inner), 8, series);
+  return cxi_select(near, cxi_div(unary(CXI_PRIM_sin, outer), outer), sum);
+}
+
+static cx ndtr(cx x) {
+  return cxi_scale(unary(CXI_PRIM_erfc, cxi_scale(x, -M_SQRT1_2)), 0.5);
+}
+
+/* Above 0 log1p of minus the other tail; below -12 the asymptotic series
+ * -x^2/2 - log(-x sqrt(2 pi)) + log(1 - 1/x^2 + 3/x^4 - 15/x^6 ...)
+ * (Abramowitz & Stegun 26.2.12). */
+static cx log_ndtr(cx x) {
+  static const double series[] = { 1, -1, 3, -15, 105, -945, 10395, -135135 };
+  cx up = compare(CXI_PRIM_gt, x, 0), far = compare(CXI_PRIM_lt, x, -12);
+  cx above = cxi_select(up, like(x, 1), x);
+  cx middle = cxi_clamp(cxi_number_like(x, -12), x, cxi_number_like(x, 0));
+  cx below = cxi_select(far, like(x, -13), x);
+  cx z = cxi_div(cxi_number_like(x, 1), unary(CXI_PRIM_square, below));
+  cx log_tail = unary(CXI_PRIM_log, polynomial(z, 8, series));
+  cx lead = cxi_add(cxi_scale(unary(CXI_PRIM_square, below), 0.5),
+                    unary(CXI_PRIM_log, cxi_neg(below)));
+  cx tail = cxi_sub(log_tail, cxi_offset(lead, 0.91893853320467274));
+  cx high = unary(CXI_PRIM_log1p, cxi_neg(ndtr(cxi_neg(above))));
+  cx result = cxi_select(up, unary(CXI_PRIM_log, ndtr(middle)), high);
+  result = cxi_select(far, result, tail);
+  return cxi_select(cxi_compare(CXI_PRIM_ne, x, x), result, x);
+}
+
+/* x log y, or x log1p(y) with low = -1. Where x is 0 and the logarithm is not
+ * finite, the latter counts as 0 so that the product and its derivatives are. */
+static cx times_log(cx x, cx y, double low) {
+  cx positive = cxi_binary(CXI_PRIM_and, compare(CXI_PRIM_gt, y, low),
+                           unary(CXI_PRIM_is_finite, y));
+  cx guarded = cxi_binary(CXI_PRIM_and, compare(CXI_PRIM_eq, x, 0),
+                          unary(CXI_PRIM_not, positive));
+  cx safe = cxi_select(guarded, y, like(y, low + 1));
+  return cxi_mul(x, unary(low < 0 ? CXI_PRIM_log1p : CXI_PRIM_log, safe));
+}
+
+static cx entr(cx x) {
+  cx negative = compare(CXI_PRIM_lt, x, 0);
+  cx inside = cxi_select(negative, x, like(x, 1));
+  cx value = cxi_neg(times_log(inside, inside, 0));
+  return cxi_select(negative, value, like(x, -INFINITY));
+}
+
+/* e^|x| times the scaled function, in two factors of which none overflows
+ * before the product does. */
+static cx unscaled(cxi_prim prim, cx x) {
+  cx half = unary(CXI_PRIM_exp, cxi_scale(unary(CXI_PRIM_abs, x), 0.5));
+  return cxi_mul(half, cxi_mul(half, unary(prim, x)));
+}
+
+cx cxi_special_unary(cx_op op, cx x) {
+  switch (op) {
+  case CX_OP_LOG10:
+    return cxi_div(unary(CXI_PRIM_log, x), cxi_number_like(x, M_LN10));
+  case CX_OP_DEG2RAD:
+    return cxi_scale(x, M_PI / 180);
+  case CX_OP_RAD2DEG:
+    return cxi_scale(x, 180 / M_PI);
+  case CX_OP_SINC:
+    return sinc(x);
+  case CX_OP_NDTR:
+    return ndtr(x);
+  case CX_OP_LOG_NDTR:
+    return log_ndtr(x);
+  case CX_OP_LOGIT:
+    return cxi_sub(unary(CXI_PRIM_log, x), unary(CXI_PRIM_log1p, cxi_neg(x)));
+  case CX_OP_ENTR:
+    return entr(x);
+  case CX_OP_I0:
+    return unscaled(CXI_PRIM_bessel_i0e, x);
+  case CX_OP_I1:
+    return unscaled(CXI_PRIM_bessel_i1e, x);
+  default:
+    return cxi_fail(CX_ENORULE, "%s: no such operation", cxi_op_name(op));
+  }
+}
+
+/* -- two operands, of one shape ---------------------------------------------- */
+
+/* The larger times sqrt(1 + ratio^2); infinity if one is, even beside NaN. */
+static cx hypot_of(cx a, cx b) {
+  a = unary(CXI_PRIM_abs, a), b = unary(CXI_PRIM_abs, b);
+  cx infinite = cxi_binary(CXI_PRIM_or, compare(CXI_PRIM_eq, a, INFINITY),
+                           compare(CXI_PRIM_eq, b, INFINITY));
+  cx large = cxi_max(a, b), small = cxi_min(a, b);
+  cx zero = compare(CXI_PRIM_eq, large, 0);
+  cx ratio = cxi_div(small, cxi_select(zero, large, like(a, 1)));
+  cx square = cxi_offset(unary(CXI_PRIM_square, ratio), 1);
+  cx length = cxi_mul(large, unary(CXI_PRIM_sqrt, square));
+  return cxi_select(infinite, cxi_select(zero, length, large),
+                    like(a, INFINITY));
+}
+
+/* max + log2(1 + 2^-|a - b|); equal infinities give their sum. */
+static cx logaddexp2(cx a, cx b) {
+  cx difference = cxi_sub(a, b);
+  cx not_a_number = cxi_compare(CXI_PRIM_ne, difference, difference);
+  cx power = unary(CXI_PRIM_exp2, cxi_neg(unary(CXI_PRIM_abs, difference)));
+  cx tail = cxi_scale(unary(CXI_PRIM_log1p, power), M_LOG2E);
+  return cxi_select(not_a_number, cxi_add(cxi_max(a, b), tail), cxi_add(a, b));
+}
+
+/* What Stirling's formula leaves of log Gamma, z >= 8. */
+static cx stirling_rest(cx z) {
+  static const double series[] = { 1 / 12.0,    -1 / 360.0, 1 / 1260.0,
+                                   -1 / 1680.0, 1 / 1188.0, -691 / 360360.0,
+                                   1 / 156.0 };
+  cx inverse = cxi_div(cxi_number_like(z, 1), z);
+  return cxi_mul(inverse,
+                 polynomial(unary(CXI_PRIM_square, inverse), 7, series));
+}
+
+/* log Gamma(a) + log Gamma(b) - log Gamma(a + b) with a <= b; from b = 8 on
+ * the last two by Stirling's formula, since their difference cancels:
+ * a - a log b - (a + b - 1/2) log(1 + a / b) and the rests. */
+static cx betaln(cx x, cx y) {
+  cx a = cxi_min(x, y), b = cxi_max(x, y);
+  cx large = compare(CXI_PRIM_ge, b, 8);
+  cx high = cxi_select(large, like(b, 8), b);
+  cx low = cxi_select(large, b, like(b, 1));
+  cx sum = cxi_add(a, high);
+  cx rests = cxi_sub(stirling_rest(high), stirling_rest(sum));
+  cx ratio = unary(CXI_PRIM_log1p, cxi_div(a, high));
+  cx main = cxi_mul(a, less(1, unary(CXI_PRIM_log, high)));
+  main = cxi_sub(main, cxi_mul(cxi_offset(sum, -0.5), ratio));
+  cx direct = cxi_sub(unary(CXI_PRIM_lgamma, low),
+                      unary(CXI_PRIM_lgamma, cxi_add(a, low)));
+  return cxi_add(unary(CXI_PRIM_lgamma, a),
+                 cxi_select(large, direct, cxi_add(main, rests)));
+}
+
+cx cxi_special_binary(cx_op op, cx a, cx b) {
+  cx_dims shape = cxi_shape_at(cxi_rank_at(a) ? a : b);
+  a = cxi_broadcast_to(a, shape), b = cxi_broadcast_to(b, shape);
+  switch (op) {
+  case CX_OP_HYPOT:
+    return hypot_of(a, b);
+  case CX_OP_LOGADDEXP2:
+    return logaddexp2(a, b);
+  case CX_OP_XLOGY:
+    return times_log(a, b, 0);
+  case CX_OP_XLOG1PY:
+    return times_log(a, b, -1);
+  case CX_OP_BETALN:
+    return betaln(a, b);
+  default:
+    return cxi_fail(CX_ENORULE, "%s: no such operation", cxi_op_name(op));
+  }
+}
+
+/* -- three operands ---------------------------------------------------------- */
+
+cx cxi_op_betainc(cx a, cx b, cx x) {
+  cx all[3] = { a, b, x }, poison;
+  cx_dims shape;
+  if (!cxi_promote("betainc", 3, all, &poison) ||
+      !cxi_broadcast_shape("betainc", 3, all, &shape, &poison))
+    return poison;
+  for (int i = 0; i < 3; i++) {
+    if (!cxi_dtype_is_float(cxi_dtype_at(all[i]))) {
+      if (cxi_promotion_now() != CX_PROMOTE_JAX)
+        return cxi_fail(CX_EDTYPE, "betainc: needs floating dtypes, got %s",
+                        cxi_shown_of(all[i]).text);
+      all[i] = cxi_convert(all[i], CX_F32);
+    }
+    all[i] = cxi_broadcast_to(all[i], shape);
+  }
+  static const cxi_regularized_incomplete_beta_params none;
+  return cxi_emit1(CXI_PRIM_regularized_incomplete_beta, &none, 3, all);
+}

@@ -47,10 +47,11 @@ static bool read_pooling(const char *folder, const char *name, int *out) {
   const char *field;
   json_t *value;
   json_object_foreach(root, field, value) {
-    if (strncmp(field, "pooling_mode_", 13) || !json_is_true(value)) continue;
+    if (strncmp(field, "pooling_mode_", 13) != 0 || !json_is_true(value))
+      continue;
     set++;
     size_t i = 0;
-    while (i < 3 && strcmp(field, modes[i].field)) i++;
+    while (i < 3 && strcmp(field, modes[i].field) != 0) i++;
     if (i == 3) {
       bool bad = cxi_config_bad("sentence", field, "is a pooling not known");
       json_decref(root);

@@ -356,7 +356,6 @@ char *wordpiece_decode(const wordpiece *w, const int32_t *ids, int n,
     if (at > text && !joined) *at++ = ' ';
     strcpy(at, joined ? token + prefix : token);
     if (clean) clean_up(start);
-    at += strlen(at);
     at = start + strlen(start);
   }
   return text;

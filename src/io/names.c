@@ -55,7 +55,6 @@ static cx rename_tree(cx tree, const cx_rename *rules) {
   if (!rules) return cx_fail_(NULL, CX_EUSER, "tree_rename: no rules");
   int n = cx_leaf_count(tree);
   cxi_path_leaf *list = cxi_alloc_zeroed((size_t)n + 1, sizeof *list);
-  cx result = cx_none();
   uint32_t kept = 0;
   bool ok = list != NULL;
   for (int i = 0; ok && i < n; i++) {
@@ -65,8 +64,8 @@ static cx rename_tree(cx tree, const cx_rename *rules) {
     ok = path || dropped;
     if (path) list[kept++] = (cxi_path_leaf){ path, cx_leaf(tree, i) };
   }
-  result = ok ? cxi_tree_of_paths("tree_rename", kept, list)
-              : cx_fail_(NULL, CX_EMEMORY, "tree_rename: out of memory");
+  cx result = ok ? cxi_tree_of_paths("tree_rename", kept, list)
+                 : cx_fail_(NULL, CX_EMEMORY, "tree_rename: out of memory");
   for (uint32_t i = 0; i < kept; i++) cxi_free((char *)list[i].path);
   cxi_free(list);
   return result;

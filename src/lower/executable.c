@@ -30,8 +30,8 @@ static bool compile_bodies(cxi_unit *unit, const cxi_backend *backend,
   const uint32_t n = cxi_loop_bodies(unit->row->prim, unit->params);
   const cxi_plan **bodies =
       cxi_arena_alloc(arena, (n + (size_t)1) * sizeof *bodies);
-  bool ok = bodies != NULL ||
-            cxi_error_set(error, CX_EMEMORY, "no memory to compile");
+  if (!bodies) return cxi_error_set(error, CX_EMEMORY, "no memory to compile");
+  bool ok = true;
   for (uint32_t i = 0; ok && i < n; i++) {
     int64_t carry, n_carry;
     const cxi_program *body =

@@ -8,6 +8,7 @@
 #include "compare.h"
 #include "derive.h"
 #include "jaxpr_text.h"
+#include "promotion.h"
 #include "record.h"
 #include "tables.h"
 #include "train.h"
@@ -312,10 +313,20 @@ static void run_program(conform *c, const json_t *record, const char *text,
     run_eval(c, record, text);
 }
 
+static void each_promotion(const json_t *record, const char *why, void *user) {
+  conform *c = user;
+  if (*why)
+    fail(c, record, why);
+  else
+    pass(c, record);
+}
+
 static bool each_record(json_t *record, void *user) {
   conform *c = user;
   CX_SCOPE;
   if (table_is_special(record)) return table_each(record, each_record, c);
+  if (table_is_promotion(record))
+    return c->mode != MODE_EVAL || promotion_each(record, each_promotion, c);
   const char *kind = text_of(record, "kind");
   if (!strcmp(kind, "?")) {
     fprintf(stderr, "calx: %s: not records of programs, passed over\n",

@@ -2,7 +2,6 @@
 #include "calx/models/nn.h"
 
 #include <math.h>
-#include <stdio.h>
 #include <string.h>
 
 cx nn_linear(cx params, cx x) {
@@ -21,21 +20,18 @@ cx nn_conv_(cx params, cx x, cx_conv_opt opt) {
   cx y = cx_conv_((cx[]){ x, cx_get(params, "weight") }, opt, NULL);
   if (!cx_has(params, "bias")) return y;
   cx bias = cx_get(params, "bias");
-  const char *out = opt.layout ? strrchr(opt.layout, 'N') : NULL;
   const char *features = opt.layout ? strrchr(opt.layout, 'C') : NULL;
   int after = cx_ndim(y) - 2; /* axes behind the features */
-  if (out && features) after = (int)strlen(features) - 1;
+  if (features) after = (int)strlen(features) - 1;
   cx_dims shape = { .n = after + 1, .d = { cx_dim(bias, 0) } };
   for (int i = 1; i < shape.n && i < CX_MAX_DIMS; i++) shape.d[i] = 1;
   return cx_add(y, cx_reshape(bias, shape));
 }
 cx nn_convnet(cx params, cx x) {
-  char name[16] = "conv0";
-  for (int i = 0; cx_has(params, name); i++) {
+  for (int i = 0; cx_has(params, "conv%d", i); i++) {
     int64_t stride = i ? 2 : 1;
-    x = cx_relu(nn_conv(cx_get(params, name), x, .padding = "SAME",
+    x = cx_relu(nn_conv(cx_get(params, "conv%d", i), x, .padding = "SAME",
                         .strides = CX_SHAPE(stride, stride)));
-    snprintf(name, sizeof name, "conv%d", i + 1);
   }
   return nn_linear(cx_get(params, "head"), cx_mean(x, CX_AXES(2, 3)));
 }
@@ -80,11 +76,9 @@ cx nn_convnet_init(cx key, cx_dims widths, int64_t classes) {
       "head", nn_linear_init(cx_fold(key, 0), widths.d[widths.n - 1], classes,
                              sqrt(1.0 / (double)widths.d[widths.n - 1])));
   for (int i = 0; i + 1 < widths.n; i++) {
-    char name[16];
-    snprintf(name, sizeof name, "conv%d", i);
     cx layer = nn_conv_init(cx_fold(key, i + 1), widths.d[i], widths.d[i + 1],
                             CX_SHAPE(3, 3));
-    params = cx_put(params, layer, name);
+    params = cx_put(params, layer, "conv%d", i);
   }
   return params;
 }

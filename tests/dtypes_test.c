@@ -192,6 +192,7 @@ static void test_rows(void **state) {
 /* -- integers against a model of 128 bits ---------------------------------------------------- */
 
 __extension__ typedef __int128 wide;
+__extension__ typedef unsigned __int128 unsigned_wide;
 
 static wide wrapped(cx_dtype t, wide x) {
   const int bits = 8 * (int)cxi_dtype_bytes(t);
@@ -210,13 +211,13 @@ static wide expected(cx_op op, cx_dtype t, wide a, wide b) {
   case CX_OP_SUB:
     return a - b;
   case CX_OP_MUL:
-    return a * b;
+    return (wide)((unsigned_wide)a * (unsigned_wide)b);
   case CX_OP_DIV:
     return b == 0 ? -1 : a / b;
   case CX_OP_REM:
     return b == 0 ? a : a % b;
   case CX_OP_SHL:
-    return shift >= bits ? 0 : wrapped(t, a) * ((wide)1 << shift);
+    return shift >= bits ? 0 : (wide)((unsigned_wide)a << (int)shift);
   case CX_OP_SHR:
     return shift >= bits ? (sign && a < 0 ? -1 : 0) : a >> (int)shift;
   case CX_OP_AND:

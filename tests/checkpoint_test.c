@@ -83,9 +83,10 @@ static void test_loops(void **state) {
 
 /* -- bits ---------------------------------------------------------------------------- */
 
-static const char *const policies[] = { "nothing", "everything",
-                                        "dots",    "dots_no_batch",
-                                        "names",   "all_but_names" };
+static const char *const policies[] = {
+  "nothing",       "everything", "dots",       "dots_no_batch", "names",
+  "all_but_names", "budget:1",   "budget:200", "budget:1000000"
+};
 enum { N_POLICIES = sizeof policies / sizeof *policies };
 
 /* A body with a call, products, a tag; @main applies it through `how`. */

@@ -9,7 +9,9 @@ extern "C" {
 #endif
 
 /* -- 10. Arrays in and out ----------------------------------------------- */
-/* cx_from(pointer, 128, 784): copies; dtype of *pointer. */
+/* cx_from(pointer, 128, 784): copies; dtype of *pointer. A compound literal
+ * stands in parentheses, its commas would end the argument:
+ * cx_from(((float[]){ 1, 2, 3, 4 }), 2, 2). */
 #define cx_from(p, ...) \
   cx_from_((p), CX_DTYPE_OF(p), CX_DIMS(__VA_ARGS__), CX_AT)
 /* cx_array(float, 1, 2, 3): jnp.array([1., 2., 3.]); reshape for more axes. */
@@ -34,9 +36,12 @@ extern "C" {
            float: CX_F32, double: CX_F64)
 CX_API CX_USED cx cx_from_(const void *data, cx_dtype type, cx_dims shape,
                           const char *at);
-/* Without a copy; `release` is called when the last user is gone. */
-CX_API CX_USED cx cx_borrow(void *data, cx_dtype type, cx_dims shape,
-                           void (*release)(void *user), void *user);
+/* cx_borrow(data, type, shape, release, user): without a copy; `release` is
+ * called when the last user is gone. */
+#define cx_borrow(...) cx_borrow_(CX_AT, __VA_ARGS__)
+CX_API CX_USED cx cx_borrow_(const char *at, void *data, cx_dtype type,
+                            cx_dims shape, void (*release)(void *user),
+                            void *user);
 /* DLPack, version 1 (dmlc.github.io/dlpack): arrays of other libraries of this
  * process, on the CPU. In: the tensor is taken, even on error, and its deleter
  * called when the last user is gone; strides and memory not aligned to 64
@@ -44,13 +49,18 @@ CX_API CX_USED cx cx_borrow(void *data, cx_dtype type, cx_dims shape,
  * lanes and types that Calx has not, CX_EDEVICE for other devices, CX_EUSER
  * for another major version. */
 struct DLManagedTensorVersioned;
-CX_API CX_USED cx cx_from_dlpack(struct DLManagedTensorVersioned *tensor);
+#define cx_from_dlpack(tensor) cx_from_dlpack_((tensor), CX_AT)
+CX_API CX_USED cx cx_from_dlpack_(struct DLManagedTensorVersioned *tensor,
+                                 const char *at);
 /* Out: without a copy, dense, marked read-only; the array can no longer be
  * donated. The receiver calls the deleter, from any thread, also after
  * cx_close. NULL on error: CX_EDTYPE for keys. */
-CX_API CX_USED struct DLManagedTensorVersioned *cx_to_dlpack(cx a);
+#define cx_to_dlpack(a) cx_to_dlpack_((a), CX_AT)
+CX_API CX_USED struct DLManagedTensorVersioned *cx_to_dlpack_(cx a,
+                                                            const char *at);
 /* A shape without data, for cx_call, cx_trace, cx_compile. */
-#define cx_spec(t, ...) cx_spec_((t), CX_DIMS(__VA_ARGS__))
+#define cx_spec(t, ...) cx_spec_((t), CX_DIMS(__VA_ARGS__), CX_AT)
+#define cx_spec_like(tree) cx_spec_like_((tree), CX_AT)
 #define cx_zeros(t, ...) cx_full_(cx_lit_i(0), (t), CX_DIMS(__VA_ARGS__), CX_AT)
 #define cx_ones(t, ...) cx_full_(cx_lit_i(1), (t), CX_DIMS(__VA_ARGS__), CX_AT)
 #define cx_full(v, t, ...) cx_full_(CX_A(v), (t), CX_DIMS(__VA_ARGS__), CX_AT)
@@ -64,8 +74,8 @@ CX_API CX_USED struct DLManagedTensorVersioned *cx_to_dlpack(cx a);
 #define cx_iota(t, axis, ...) cx_iota_((t), (axis), CX_DIMS(__VA_ARGS__), CX_AT)
 #define cx_eye(t, n) cx_eye_((t), (n), (n), CX_AT)
 #define cx_scalar(v, t) cx_full_(CX_A(v), (t), CX_SCALAR, CX_AT)
-CX_API CX_USED cx cx_spec_(cx_dtype type, cx_dims shape);
-CX_API CX_USED cx cx_spec_like(cx tree);
+CX_API CX_USED cx cx_spec_(cx_dtype type, cx_dims shape, const char *at);
+CX_API CX_USED cx cx_spec_like_(cx tree, const char *at);
 CX_API CX_USED cx cx_full_(cx value, cx_dtype t, cx_dims shape, const char *at);
 CX_API CX_USED cx cx_full_like_(cx tree, cx value, const char *at);
 CX_API CX_USED cx cx_arange_(cx lo, cx hi, cx step, cx_dtype t, const char *at);
@@ -87,8 +97,10 @@ CX_API bool cx_read_(cx a, void *out, cx_dtype type, size_t bytes,
 CX_API double cx_item_(cx a, const char *at);
 CX_API int64_t cx_item_int_(cx a, const char *at);
 CX_API const void *cx_data_(cx a, const char *at);
-CX_API void cx_print(cx tree);                  /* NumPy's layout, to stdout */
-CX_API void cx_wait(cx tree);
+#define cx_print(tree) cx_print_((tree), CX_AT) /* NumPy's layout, to stdout */
+#define cx_wait(tree) cx_wait_((tree), CX_AT)
+CX_API void cx_print_(cx tree, const char *at);
+CX_API void cx_wait_(cx tree, const char *at);
 
 #ifdef __cplusplus
 }

@@ -49,12 +49,17 @@ typedef struct cx_scope {
 CX_API cx_scope cx_scope_push_(void);
 CX_API void cx_scope_pop_(cx_scope *scope);
 
-CX_API CX_USED cx cx_keep(cx a);         /* use the result: it outlives the
-                                            scope and is owed one drop */
-CX_API void cx_drop(cx a);               /* poison and donated: nothing */
-CX_API CX_USED cx cx_escape(cx a);       /* use it: a in the outer scope */
-CX_API void cx_swap(cx *slot, cx a);     /* keep a, drop *slot, *slot = a;
-                                            poison: *slot stays as it is */
+/* keep: use the result, which outlives the scope and is owed one drop. drop:
+ * poison and donated, nothing. escape: use the result, a in the outer scope.
+ * swap: keep a, drop *slot, *slot = a; poison: *slot stays as it is. */
+#define cx_keep(a) cx_keep_((a), CX_AT)
+#define cx_drop(a) cx_drop_((a), CX_AT)
+#define cx_escape(a) cx_escape_((a), CX_AT)
+#define cx_swap(slot, a) cx_swap_((slot), (a), CX_AT)
+CX_API CX_USED cx cx_keep_(cx a, const char *at);
+CX_API void cx_drop_(cx a, const char *at);
+CX_API CX_USED cx cx_escape_(cx a, const char *at);
+CX_API void cx_swap_(cx *slot, cx a, const char *at);
 
 /* -- 3. Errors --------------------------------------------------------------
  * The first error is kept. An op with a poison operand or option returns that

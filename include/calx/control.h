@@ -20,9 +20,12 @@ typedef struct cx_scan_opt {
 #define cx_scan(...) CX_SCAN_(__VA_ARGS__, )
 typedef struct cx_while_opt {
   size_t size_;
-  int64_t max_steps;       /* a bound makes it differentiable */
+  int64_t max_steps;       /* 0: no bound */
 } cx_while_opt;
-/* cx_while(cond, body, init, .max_steps) */
+/* cx_while(cond, body, init, .max_steps). A bound makes it differentiable in
+ * reverse mode. It stops after max_steps steps also where the condition still
+ * holds; the result is then the carry so far, on which the condition tells.
+ * CX_EUSER for a negative bound. */
 #define cx_while(...) CX_WHILE_(__VA_ARGS__, )
 /* cx_fori(lo, hi, body, init); body: (i, carry) -> carry */
 #define cx_fori(lo, hi, body, init) \

@@ -72,12 +72,16 @@ typedef struct cx_def {
   };                                                                      \
   storage struct cx f(const T *env, CX_MAP(CX_PARAM, __VA_ARGS__))
 
-#define CX_FN(f) cx_fn_make(&f##_def, NULL)
-#define CX_BIND(f, ...) cx_fn_make(&f##_def, &(const f##_env){ __VA_ARGS__ })
-#define CX_BIND_TO(f, env) cx_fn_make(&f##_def, (const f##_env *){ (env) })
-#define CX_OP(name) cx_fn_of_op(#name) /* CX_OP(add), as jnp.add */
-CX_API cx_fn cx_fn_make(const cx_def *def, const void *env); /* copies env */
-CX_API cx_fn cx_fn_of_op(const char *name);
+#define CX_FN(f) cx_fn_make_(&f##_def, NULL, CX_AT)
+#define CX_BIND(f, ...) \
+  cx_fn_make_(&f##_def, &(const f##_env){ __VA_ARGS__ }, CX_AT)
+#define CX_BIND_TO(f, env) \
+  cx_fn_make_(&f##_def, (const f##_env *){ (env) }, CX_AT)
+#define CX_OP(name) cx_fn_of_op_(#name, CX_AT) /* CX_OP(add), as jnp.add */
+#define cx_fn_make(def, env) cx_fn_make_((def), (env), CX_AT) /* copies env */
+#define cx_fn_of_op(name) cx_fn_of_op_((name), CX_AT)
+CX_API cx_fn cx_fn_make_(const cx_def *def, const void *env, const char *at);
+CX_API cx_fn cx_fn_of_op_(const char *name, const char *at);
 
 /* cx_call(f, x, y, ...). With cx_spec arguments: shapes only (eval_shape). */
 #define cx_call(...) CX_CAT(CX_CALL_, CX_MANY(__VA_ARGS__))(__VA_ARGS__)

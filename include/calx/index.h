@@ -115,14 +115,18 @@ CX_API CX_USED cx cx_dynamic_slice_(cx a, cx start, int64_t size, int axis,
                                    const char *at);
 CX_API CX_USED cx cx_dynamic_update_(cx a, cx value, cx start, int axis,
                                     const char *at);
-/* lax.gather and lax.scatter, for importers. */
+/* lax.gather and lax.scatter, for importers: cx_gather_general(a, starts,
+ * dims, opt), cx_scatter_general(kind, a, starts, value, dims, opt). */
 typedef struct cx_gather_dims {
   cx_dims offset, collapsed, start_map, operand_batch, index_batch, sizes;
 } cx_gather_dims;
-CX_API CX_USED cx cx_gather_general(cx a, cx starts, cx_gather_dims dims,
-                                    cx_at_opt opt);
-CX_API CX_USED cx cx_scatter_general(cx_at_kind kind, cx a, cx starts, cx value,
-                                     cx_gather_dims dims, cx_at_opt opt);
+#define cx_gather_general(...) cx_gather_general_(CX_AT, __VA_ARGS__)
+#define cx_scatter_general(...) cx_scatter_general_(CX_AT, __VA_ARGS__)
+CX_API CX_USED cx cx_gather_general_(const char *at, cx a, cx starts,
+                                    cx_gather_dims dims, cx_at_opt opt);
+CX_API CX_USED cx cx_scatter_general_(const char *at, cx_at_kind kind, cx a,
+                                     cx starts, cx value, cx_gather_dims dims,
+                                     cx_at_opt opt);
 #ifdef __cplusplus
 }
 #endif

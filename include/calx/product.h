@@ -24,7 +24,10 @@ CX_API CX_USED cx cx_einsum_(const char *spec, int n, const cx *operands,
 typedef struct cx_dot_dims {
   cx_dims contract_a, contract_b, batch_a, batch_b;
 } cx_dot_dims;
-CX_API CX_USED cx cx_dot_general(cx a, cx b, cx_dot_dims dims, cx_dot_opt opt);
+/* cx_dot_general(a, b, dims, opt): lax.dot_general. */
+#define cx_dot_general(...) cx_dot_general_(CX_AT, __VA_ARGS__)
+CX_API CX_USED cx cx_dot_general_(const char *at, cx a, cx b, cx_dot_dims dims,
+                                 cx_dot_opt opt);
 #ifdef __cplusplus
 }
 #endif

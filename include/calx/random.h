@@ -12,7 +12,8 @@ extern "C" {
  * threefry2x32, bit for bit JAX's. A key is an array; use it once. Splitting
  * or folding cx_none() gives cx_none(): "no randomness" needs no branches.
  */
-CX_API CX_USED cx cx_key(uint64_t seed);
+#define cx_key(seed) cx_key_((seed), CX_AT)
+CX_API CX_USED cx cx_key_(uint64_t seed, const char *at);
 #define cx_fold(key, data) cx_fold_in_((key), CX_A(data), CX_AT)
 /* k1, k2 = split(key):  cx_split(key, &k1, &k2). cx_split_n: an array of n. */
 #define cx_split(...) CX_SPLIT_(__VA_ARGS__, NULL)
@@ -20,8 +21,11 @@ CX_API CX_USED cx cx_key(uint64_t seed);
   cx_split_((key), (struct cx *[]){ __VA_ARGS__ }, CX_AT)
 CX_API CX_USED cx cx_fold_in_(cx key, cx data, const char *at);
 CX_API void cx_split_(cx key, cx **out_keys, const char *at);
-CX_API CX_USED cx cx_split_n(cx key, int64_t n);
-CX_API CX_USED cx cx_split_like(cx key, cx tree); /* a key for each leaf */
+#define cx_split_n(key, n) cx_split_n_((key), (n), CX_AT)
+CX_API CX_USED cx cx_split_n_(cx key, int64_t n, const char *at);
+/* a key for each leaf */
+#define cx_split_like(key, tree) cx_split_like_((key), (tree), CX_AT)
+CX_API CX_USED cx cx_split_like_(cx key, cx tree, const char *at);
 #define cx_uniform(key, t, ...) \
   cx_uniform_((key), (t), CX_DIMS(__VA_ARGS__), CX_AT)
 #define cx_normal(key, t, ...) \

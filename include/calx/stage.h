@@ -27,10 +27,13 @@ CX_API void cx_program_free(cx_program *program);
 /* Its text (docs/program-text.md), which lives as long as it. */
 CX_API const char *cx_program_text(const cx_program *program);
 /* A program from text, checked; NULL after an error with line and column. */
-CX_API cx_program *cx_program_parse(const char *text);
+#define cx_program_parse(text) cx_program_parse_((text), CX_AT)
+CX_API cx_program *cx_program_parse_(const char *text, const char *at);
 /* The program as a function of its inputs; a tuple if it returns several. */
-CX_API cx_fn cx_program_fn(const cx_program *program);
-CX_API cx_fn cx_parse(const char *text); /* both at once */
+#define cx_program_fn(program) cx_program_fn_((program), CX_AT)
+CX_API cx_fn cx_program_fn_(const cx_program *program, const char *at);
+#define cx_parse(text) cx_parse_((text), CX_AT) /* both at once */
+CX_API cx_fn cx_parse_(const char *text, const char *at);
 
 /* Compiled for arguments like the specs; NULL after an error. Leaves of
  * argument trees are inputs in order, those of the result outputs. */

@@ -22,8 +22,10 @@ typedef struct cx_check_opt {
 } cx_check_opt;
 
 /* cx_check_grads(f, (x, w), .order = 2): forward and reverse mode against
- * differences, and <v, Ju> against <J'v, u>. cx_check_vmap: against a loop.
- * cx_check_jit: against the eager result. cx_check_remat: bit for bit. */
+ * differences, and <v, Ju> against <J'v, u>; fails if no argument is floating.
+ * cx_check_vmap: against a loop. cx_check_jit: against the eager result.
+ * cx_check_remat: values and gradients against those without a checkpoint.
+ * These three compare bit for bit, unless .rtol is given. */
 #define cx_check_grads(...) CX_CHECK_(cx_check_grads_, __VA_ARGS__, )
 #define cx_check_vmap(...) CX_CHECK_(cx_check_vmap_, __VA_ARGS__, )
 #define cx_check_jit(...) CX_CHECK_(cx_check_jit_, __VA_ARGS__, )

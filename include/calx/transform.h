@@ -52,8 +52,6 @@ typedef struct cx_jit_opt {
   cx_args donate;        /* CX_ARGS(...): buffers given up to the result */
   const char *device;
   int cache_max;         /* compiled signatures kept; 0: 64 */
-  bool contract;         /* may fuse multiply-add and keep wider values: XLA's
-                            bits instead of the bit contract's */
 } cx_jit_opt;
 #define cx_jit(...) CX_1(cx_jit_, cx_jit_opt, __VA_ARGS__, )
 
@@ -67,8 +65,17 @@ typedef struct cx_checkpoint_opt {
   const char *const *names;  /* NULL-terminated */
   bool (*save)(const char *primitive, const char *name, void *user);
   void *user;
-  size_t budget;             /* bytes of residuals; the library chooses */
+  size_t budget;             /* instead of a policy: at most so many bytes */
 } cx_checkpoint_opt;
+/* cx_checkpoint(f, .policy, .names, .save, .budget): the backward pass computes
+ * again what is not kept; no bit changes. Arguments are kept anyhow.
+ *   .policy  what is kept; CX_SAVE_NAMES and _ALL_BUT_NAMES look at .names
+ *   .save    instead: asked for each equation, its primitive and its name
+ *   .budget  instead: values whose bytes, all together, are within the budget
+ *            are kept, those first that save the most floating-point
+ *            operations a byte. Each use of f has the budget for itself; inside
+ *            vmap it counts the whole batch, inside a scan each step.
+ * CX_EUSER for an unknown policy, and for a budget beside .policy or .save. */
 #define cx_checkpoint(...) \
   CX_1(cx_checkpoint_, cx_checkpoint_opt, __VA_ARGS__, )
 
@@ -79,22 +86,35 @@ CX_API cx_fn cx_vmap_(cx_fn f, cx_vmap_opt opt, const char *at);
 CX_API cx_fn cx_jit_(cx_fn f, cx_jit_opt opt, const char *at);
 CX_API cx_fn cx_checkpoint_(cx_fn f, cx_checkpoint_opt opt, const char *at);
 
-CX_API cx_fn cx_jvp(cx_fn f);      /* (primals, tangents) -> (out, dout) */
-CX_API cx_fn cx_vjp(cx_fn f);      /* (primals, cotangents) -> (out, grads) */
-CX_API cx_fn cx_jacfwd(cx_fn f);   /* with respect to argument 0 */
-CX_API cx_fn cx_jacrev(cx_fn f);
-CX_API cx_fn cx_hessian(cx_fn f);
+/* jvp: (primals, tangents) -> (out, dout); vjp: (primals, cotangents) ->
+ * (out, grads); jacfwd, jacrev, hessian: with respect to argument 0. */
+#define cx_jvp(f) cx_jvp_((f), CX_AT)
+#define cx_vjp(f) cx_vjp_((f), CX_AT)
+#define cx_jacfwd(f) cx_jacfwd_((f), CX_AT)
+#define cx_jacrev(f) cx_jacrev_((f), CX_AT)
+#define cx_hessian(f) cx_hessian_((f), CX_AT)
+CX_API cx_fn cx_jvp_(cx_fn f, const char *at);
+CX_API cx_fn cx_vjp_(cx_fn f, const char *at);
+CX_API cx_fn cx_jacfwd_(cx_fn f, const char *at);
+CX_API cx_fn cx_jacrev_(cx_fn f, const char *at);
+CX_API cx_fn cx_hessian_(cx_fn f, const char *at);
 /* At fixed primals (a tuple), for repeated use; the residuals are captured:
  * cx_linearize gives tangents -> dout, cx_pullback cotangents -> grads. */
-CX_API cx_fn cx_linearize(cx_fn f, cx primals, cx *out_value);
-CX_API cx_fn cx_pullback(cx_fn f, cx primals, cx *out_value);
+#define cx_linearize(f, primals, out_value) \
+  cx_linearize_((f), (primals), (out_value), CX_AT)
+CX_API cx_fn cx_linearize_(cx_fn f, cx primals, cx *out_value, const char *at);
+#define cx_pullback(f, primals, out_value) \
+  cx_pullback_((f), (primals), (out_value), CX_AT)
+CX_API cx_fn cx_pullback_(cx_fn f, cx primals, cx *out_value, const char *at);
 
 /* rule: (primals, tangents) -> (out, dout). Wrap the result in a CX_DEF of
  * the public name: calling f itself inlines f without its rule. */
-CX_API cx_fn cx_custom_jvp(cx_fn f, cx_fn rule);
+#define cx_custom_jvp(f, rule) cx_custom_jvp_((f), (rule), CX_AT)
+CX_API cx_fn cx_custom_jvp_(cx_fn f, cx_fn rule, const char *at);
 /* fwd: f's arguments -> (out, residuals); bwd: (residuals, cotangent) -> one
  * cotangent per argument, cx_none() for "no gradient". */
-CX_API cx_fn cx_custom_vjp(cx_fn f, cx_fn fwd, cx_fn bwd);
+#define cx_custom_vjp(f, fwd, bwd) cx_custom_vjp_((f), (fwd), (bwd), CX_AT)
+CX_API cx_fn cx_custom_vjp_(cx_fn f, cx_fn fwd, cx_fn bwd, const char *at);
 #define cx_stop_gradient(tree) cx_stop_gradient_((tree), CX_AT)
 #define cx_checkpoint_name(tree, name) \
   cx_checkpoint_name_((tree), (name), CX_AT)

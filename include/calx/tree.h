@@ -46,9 +46,13 @@ CX_API void cx_unpack_(cx tree, cx **out, const char *at);
 
 CX_API int cx_len(cx tree);                         /* items of the top level */
 CX_API int cx_leaf_count(cx tree);
-CX_API CX_USED cx cx_leaf(cx tree, int i);
+#define cx_leaf(tree, i) cx_leaf_((tree), (i), CX_AT)
+CX_API CX_USED cx cx_leaf_(cx tree, int i, const char *at);
 CX_API const char *cx_leaf_path(cx tree, int i);
-CX_API CX_USED cx cx_unflatten(cx like, int n, const cx *leaves);
+/* cx_unflatten(like, n, leaves): the structure of `like` with other leaves */
+#define cx_unflatten(...) cx_unflatten_(CX_AT, __VA_ARGS__)
+CX_API CX_USED cx cx_unflatten_(const char *at, cx like, int n,
+                               const cx *leaves);
 
 /* cx_tree_map(f, trees...): f on corresponding leaves. The ops of section 11
  * map over trees by themselves: cx_sub(params, cx_mul(lr, grads)). */
@@ -56,9 +60,13 @@ CX_API CX_USED cx cx_unflatten(cx like, int n, const cx *leaves);
 #define cx_tree_reduce(f, tree) cx_tree_reduce_((f), (tree), CX_AT)
 CX_API CX_USED cx cx_tree_map_(cx_fn f, int n, const cx *trees, const char *at);
 CX_API CX_USED cx cx_tree_reduce_(cx_fn f, cx tree, const char *at);
-CX_API CX_USED cx cx_tree_stack(cx items);          /* n trees -> (n, ...) */
-CX_API CX_USED cx cx_tree_cast(cx tree, cx_dtype t); /* floating leaves only */
-CX_API CX_USED cx cx_global_norm(cx tree);
+/* tree_stack: n trees -> (n, ...); tree_cast: floating leaves only */
+#define cx_tree_stack(items) cx_tree_stack_((items), CX_AT)
+#define cx_tree_cast(tree, t) cx_tree_cast_((tree), (t), CX_AT)
+#define cx_global_norm(tree) cx_global_norm_((tree), CX_AT)
+CX_API CX_USED cx cx_tree_stack_(cx items, const char *at);
+CX_API CX_USED cx cx_tree_cast_(cx tree, cx_dtype t, const char *at);
+CX_API CX_USED cx cx_global_norm_(cx tree, const char *at);
 
 #ifdef __cplusplus
 }

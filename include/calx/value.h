@@ -53,11 +53,17 @@ typedef struct cx_aval {
 CX_API cx cx_none(void);
 CX_API bool cx_is_none(cx a);
 
-CX_API int cx_ndim(cx a);                /* 0 of poison */
-CX_API int64_t cx_dim(cx a, int axis);   /* -1: the last; 1 of poison */
-CX_API cx_dtype cx_type(cx a);
-CX_API cx_dims cx_shape(cx a);
-CX_API int64_t cx_size(cx a);            /* number of elements */
+#define cx_ndim(a) cx_ndim_((a), CX_AT)            /* 0 of poison */
+#define cx_dim(a, axis) cx_dim_((a), (axis), CX_AT) /* -1: the last; 1 of
+                                                      poison */
+#define cx_type(a) cx_type_((a), CX_AT)
+#define cx_shape(a) cx_shape_((a), CX_AT)
+#define cx_size(a) cx_size_((a), CX_AT)            /* number of elements */
+CX_API int cx_ndim_(cx a, const char *at);
+CX_API int64_t cx_dim_(cx a, int axis, const char *at);
+CX_API cx_dtype cx_type_(cx a, const char *at);
+CX_API cx_dims cx_shape_(cx a, const char *at);
+CX_API int64_t cx_size_(cx a, const char *at);
 CX_API const char *cx_show(cx a);        /* "f32[128,784]"; in debuggers too */
 
 /* B, T, C = x.shape:  cx_sizes(x, &b, &t, &c). CX_ESHAPE if the rank differs;

@@ -13,26 +13,23 @@
 
 #include "base/alloc.h"
 
-/* "cannot open weights.npz: No such file or directory" */
-static bool fail(cxi_error *error, const char *verb, const char *path,
-                 int number) {
+/* "cannot open: No such file or directory"; callers name the file. */
+static bool fail(cxi_error *error, const char *verb, int number) {
   char room[128];
-  return cxi_error_set(error, CX_EIO, "cannot %s %s: %s", verb, path,
+  return cxi_error_set(error, CX_EIO, "cannot %s: %s", verb,
                        strerror_r(number, room, sizeof room));
 }
 
 /* -- Reading ----------------------------------------------------------------- */
 
-static bool map_open_file(int fd, const char *path, cxi_file *out,
-                          cxi_error *error) {
+static bool map_open_file(int fd, cxi_file *out, cxi_error *error) {
   struct stat info;
-  if (fstat(fd, &info) != 0) return fail(error, "read", path, errno);
-  if (S_ISDIR(info.st_mode)) return fail(error, "read", path, EISDIR);
-  if (!S_ISREG(info.st_mode)) return fail(error, "map", path, ENODEV);
+  if (fstat(fd, &info) != 0) return fail(error, "read", errno);
+  if (S_ISDIR(info.st_mode)) return fail(error, "read", EISDIR);
+  if (!S_ISREG(info.st_mode)) return fail(error, "map", ENODEV);
   if (info.st_size == 0) return true;
-  void *data =
-      mmap(NULL, (size_t)info.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
-  if (data == MAP_FAILED) return fail(error, "map", path, errno);
+  void *data = mmap(NULL, (size_t)info.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
+  if (data == MAP_FAILED) return fail(error, "map", errno);
   *out = (cxi_file){ data, (size_t)info.st_size };
   return true;
 }
@@ -41,8 +38,8 @@ bool cxi_file_map(const char *path, cxi_file *out, cxi_error *error) {
   *out = (cxi_file){ 0 };
   /* Without waiting for a writer, should it be a pipe. */
   const int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-  if (fd < 0) return fail(error, "open", path, errno);
-  const bool mapped = map_open_file(fd, path, out, error);
+  if (fd < 0) return fail(error, "open", errno);
+  const bool mapped = map_open_file(fd, out, error);
   close(fd);
   return mapped;
 }
@@ -59,8 +56,8 @@ enum { BUFFER_BYTES = 1 << 16, TEMPORARY_BYTES = 48 };
 struct cxi_writer {
   char *path, *temporary;
   int fd;
-  int error;                  /* errno of the first failure */
-  size_t used;                /* bytes of the buffer */
+  int error;   /* errno of the first failure */
+  size_t used; /* bytes of the buffer */
   unsigned char buffer[BUFFER_BYTES];
 };
 
@@ -101,12 +98,12 @@ cxi_writer *cxi_writer_open(const char *path, cxi_error *error) {
   if (!w->temporary) goto no_memory;
   w->fd = create_temporary(w->path, w->temporary, room);
   if (w->fd >= 0) return w;
-  fail(error, "write", path, errno);
+  fail(error, "write", errno);
   writer_free(w);
   return NULL;
 
 no_memory:
-  cxi_error_set(error, CX_EMEMORY, "no memory to write %s", path);
+  cxi_error_set(error, CX_EMEMORY, "out of memory");
   if (w) writer_free(w);
   return NULL;
 }
@@ -163,7 +160,7 @@ bool cxi_writer_commit(cxi_writer *w, cxi_error *error) {
   const int failure = w->error;
   if (failure) {
     unlink(w->temporary);
-    fail(error, "write", w->path, failure);
+    fail(error, "write", failure);
   } else {
     sync_folder(w->path);
   }

@@ -290,7 +290,7 @@ const char *cx_inspect_(const char *path, const char *at) {
 /* The elements of leaf. Unlike cx_data, whose address must stay, this leaves
  * the array free to be donated afterwards. */
 static const void *elements_of(cx leaf) {
-  const cxi_item item = cxi_item_of(leaf);
+  const cxi_item item = cxi_item_for("save", leaf);
   if (item.kind == CXI_ITEM_ARRAY && cxi_array_alive(item.as.array))
     return item.as.array->data;
   return cx_data_(leaf, NULL);
@@ -305,11 +305,11 @@ static bool collect(cx tree, cxi_safetensors *list) {
   }
   for (int i = 0; i < n; i++) {
     cxi_tensor_entry *e = &list->entries[i];
-    cx leaf = cx_leaf(tree, i);
+    cx leaf = cx_leaf_(tree, i, NULL);
     const char *path = cxi_leaf_path(tree, i);
     e->data = elements_of(leaf);
-    e->type = (cx_aval){ cx_type(leaf), cx_shape(leaf) };
-    bool empty = cx_size(leaf) == 0;
+    e->type = (cx_aval){ cx_type_(leaf, NULL), cx_shape_(leaf, NULL) };
+    bool empty = cx_size_(leaf, NULL) == 0;
     e->name = path ? cxi_copy_string(*path ? path : "array") : NULL;
     if (!e->name || (!e->data && !empty)) {
       if (path && !e->name) cx_fail_(NULL, CX_EMEMORY, "save: out of memory");

@@ -62,7 +62,7 @@ static cx rename_tree(cx tree, const cx_rename *rules) {
     const char *old = cxi_leaf_path(tree, i);
     char *path = old ? rename_path(old, rules, &dropped) : NULL;
     ok = path || dropped;
-    if (path) list[kept++] = (cxi_path_leaf){ path, cx_leaf(tree, i) };
+    if (path) list[kept++] = (cxi_path_leaf){ path, cx_leaf_(tree, i, NULL) };
   }
   cx result = ok ? cxi_tree_of_paths("tree_rename", kept, list)
                  : cx_fail_(NULL, CX_EMEMORY, "tree_rename: out of memory");
@@ -91,7 +91,7 @@ static bool match_leaves(cx like, cx tree, int n, cx *out, cxi_bytes *report,
                          int *missing) {
   for (int i = 0; i < n; i++) {
     const char *path = cxi_leaf_path(like, i);
-    cx want = cx_leaf(like, i);
+    cx want = cx_leaf_(like, i, NULL);
     out[i] = want;
     if (!path) return false;
     if (!cx_has(tree, "%s", path)) {
@@ -106,7 +106,7 @@ static bool match_leaves(cx like, cx tree, int n, cx *out, cxi_bytes *report,
                cx_show(out[i]), cx_show(want));
       return false;
     }
-    cx_dims a = cx_shape(want), b = cx_shape(out[i]);
+    cx_dims a = cx_shape_(want, NULL), b = cx_shape_(out[i], NULL);
     if (cxi_dims_equal(&a, &b)) continue;
     char shown[128];
     strncpy(shown, cx_show(want), sizeof shown - 1)[sizeof shown - 1] = 0;
@@ -144,7 +144,7 @@ static cx match(cx like, cx tree, const char **out_report) {
         cx_fail_(NULL, CX_ETREE, "tree_match: %d missing, %d too many\n%.*s",
                  missing, surplus, (int)strlen(text) - 1, text);
   else
-    result = cx_unflatten(like, n, leaves);
+    result = cx_unflatten_(NULL, like, n, leaves);
   if (ok && out_report && (missing || surplus)) *out_report = cxi_string(text);
   cxi_bytes_free(&report);
   cxi_free(leaves);

@@ -7,6 +7,7 @@
 
 static _Thread_local cxi_emitter *current;
 static _Thread_local cxi_name current_site, current_scope;
+static _Thread_local const char *current_operation;
 
 cxi_emitter *cxi_emitter_use(cxi_emitter *emitter) {
   cxi_emitter *before = current;
@@ -22,6 +23,16 @@ uint32_t cxi_serial_next(void) {
   static uint32_t last;
   uint32_t serial = __atomic_add_fetch(&last, 1, __ATOMIC_RELAXED);
   return serial ? serial : __atomic_add_fetch(&last, 1, __ATOMIC_RELAXED);
+}
+
+const char *cxi_operation_use(const char *name) {
+  const char *before = current_operation;
+  current_operation = name;
+  return before;
+}
+
+const char *cxi_operation_now(void) {
+  return current_operation;
 }
 
 cxi_name cxi_site_use(cxi_name site) {

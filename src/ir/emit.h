@@ -13,8 +13,8 @@
 
 typedef struct cxi_info {
   cxi_type type;
-  bool literal, weak;         /* a C number has no dtype of its own: weak */
-  uint64_t bits;              /* of a literal */
+  bool literal, weak; /* a C number has no dtype of its own: weak */
+  uint64_t bits;      /* of a literal */
 } cxi_info;
 
 typedef struct cxi_emitter cxi_emitter;
@@ -43,14 +43,18 @@ cxi_name cxi_site_use(cxi_name site);
 cxi_name cxi_site_now(void);
 cxi_name cxi_scope_use(cxi_name scope);
 cxi_name cxi_scope_now(void);
+/* The operation that asks an emitter for what it knows of an operand, for its
+ * messages; NULL: none. Returns the one before. */
+const char *cxi_operation_use(const char *name);
+const char *cxi_operation_now(void);
 
 /* Handles. */
 static inline bool cxi_is_poison(cx a) {
   return a.index == 0 && a.generation != 0;
 }
-bool cxi_given(cx a);         /* an array: not {0}, none or poison */
-cxi_type cxi_type_at(cx a);   /* 0 of what is not given */
-cx_dims cxi_shape_at(cx a);   /* rank 0 of what is not given */
+bool cxi_given(cx a);       /* an array: not {0}, none or poison */
+cxi_type cxi_type_at(cx a); /* 0 of what is not given */
+cx_dims cxi_shape_at(cx a); /* rank 0 of what is not given */
 cx_dtype cxi_dtype_at(cx a);
 int cxi_rank_at(cx a);
 

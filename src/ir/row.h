@@ -146,7 +146,7 @@ struct cxi_row {
   bool (*evaluate)(cxi_eval *, const cxi_view *in, cxi_view *out);
   int in_place;               /* operand + 1 whose buffer result 0 may take */
 
-  /* Floating-point operations; NULL: one per element of the result. */
+  /* Floating-point operations. NULL: by form, see cxi_program_flops. */
   double (*flops)(const cxi_rule *);
 
   const char *no_jvp, *no_transpose, *no_batch; /* the reason for a NULL */
@@ -160,6 +160,13 @@ const cxi_row *cxi_row_of(cxi_prim prim);
 /* The row's expansion as a program from operands to results, with a
  * reference; NULL with *error. */
 const cxi_program *cxi_row_expand(const cxi_rule *r, cxi_error *error);
+
+/* The floating-point operations of each of p's equations: what its row says,
+ * else by form: none of moves and indexing, the operand's elements of a
+ * reduction, the body's of a call, its steps' together of a scan, one step's of
+ * a while, the dearest branch's of a cond, the result's elements of all others.
+ * False without memory. */
+bool cxi_program_flops(const cxi_program *p, double *out);
 
 #define PRIMITIVE(n) extern const cxi_row cxi_row_##n;
 #define FIELD(n, kind, field)

@@ -192,7 +192,9 @@ cx cx_dynamic_slice_(cx a, cx start, int64_t size, int axis, const char *at) {
     starts[i] = i == axis ? start : cxi_integer(cxi_dtype_at(start), 0);
   return cxi_leave(before, cxi_dynamic_slice(a, starts, sizes));
 }
-cx cx_gather_general(cx a, cx starts, cx_gather_dims dims, cx_at_opt opt) {
+cx cx_gather_general_(const char *at, cx a, cx starts, cx_gather_dims dims,
+                      cx_at_opt opt) {
+  cxi_name before __attribute__((cleanup(cxi_left))) = cxi_enter(at);
   cxi_gather_params p = {
     .offset = cxi_dims_given(dims.offset),
     .collapsed = cxi_dims_given(dims.collapsed),

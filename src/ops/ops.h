@@ -15,6 +15,9 @@
 /* Sets the site to `at` if none is set; returns the one before. */
 cxi_name cxi_enter(const char *at);
 cx cxi_leave(cxi_name before, cx result);
+/* For functions that return in several places:
+ *   cxi_name before __attribute__((cleanup(cxi_left))) = cxi_enter(at); */
+void cxi_left(cxi_name *before);
 
 /* "f32[3,4]" of an array, for messages; lives as long as the expression. */
 typedef struct cxi_shown {

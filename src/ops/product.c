@@ -90,7 +90,9 @@ cx cx_matmul_(const cx *two, cx_dot_opt opt, const char *at) {
   if (column) drop = cxi_dims_append(drop, n - 1);
   return cxi_leave(before, drop.n && cxi_given(y) ? cxi_squeeze(y, drop) : y);
 }
-cx cx_dot_general(cx a, cx b, cx_dot_dims dims, cx_dot_opt opt) {
+cx cx_dot_general_(const char *at, cx a, cx b, cx_dot_dims dims,
+                   cx_dot_opt opt) {
+  cxi_name before __attribute__((cleanup(cxi_left))) = cxi_enter(at);
   cx ab[2] = { a, b }, poison;
   if (!cxi_promote("dot_general", 2, ab, &poison)) return poison;
   cxi_dot_general_params p = {

@@ -27,6 +27,10 @@ cx cxi_leave(cxi_name before, cx result) {
   return result;
 }
 
+void cxi_left(cxi_name *before) {
+  cxi_site_use(*before);
+}
+
 cxi_shown cxi_shown_of(cx a) {
   cxi_shown shown;
   cxi_type type = cxi_type_at(a);
@@ -47,6 +51,13 @@ cxi_shown cxi_shown_dims(cx_dims dims) {
 static bool info_of(cx a, cxi_info *out) {
   cxi_emitter *e = cxi_emitter_now();
   return e->info(e, a, out);
+}
+/* The same, its messages with the operation's name. */
+static bool info_for(const char *op, cx a, cxi_info *out) {
+  const char *before = cxi_operation_use(op);
+  const bool known = info_of(a, out);
+  cxi_operation_use(before);
+  return known;
 }
 static bool is_weak(cx a) {
   cxi_info info;
@@ -87,7 +98,7 @@ static cx report_misfit(const char *op, cxi_info info, cx_dtype type) {
 }
 cx cxi_strong(const char *op, cx a, cx_dtype type) {
   cxi_info info;
-  if (!cxi_given(a) || !info_of(a, &info) || !info.weak) return a;
+  if (!cxi_given(a) || !info_for(op, a, &info) || !info.weak) return a;
   cx_dtype from = cxi_type_dtype(info.type);
   bool zero_or_one = rank_of_kind(from) == 1 && info.bits <= 1;
   if (type == CX_BOOL && zero_or_one) return cxi_integer(type, info.bits == 1);
@@ -121,7 +132,7 @@ bool cxi_operand(const char *op, cx *a, cx *out_poison) {
                            cx_is_none(*a) ? "none" : "nothing");
     return false;
   }
-  if (!info_of(*a, &info)) {
+  if (!info_for(op, *a, &info)) {
     *out_poison = cxi_fail(CX_ETREE, "%s: needs an array", op);
     return false;
   }
@@ -180,7 +191,7 @@ bool cxi_promote(const char *op, int n, cx *operands, cx *out_poison) {
   for (int i = 0; i < n; i++) {
     cxi_info info;
     if (cxi_is_poison(operands[i])) return *out_poison = operands[i], false;
-    if (!cxi_given(operands[i]) || !info_of(operands[i], &info))
+    if (!cxi_given(operands[i]) || !info_for(op, operands[i], &info))
       return cxi_operand(op, &operands[i], out_poison);
     if (info.weak) {
       cx_dtype t = default_dtype(info);

@@ -44,7 +44,8 @@ static bool check_float(const char *op, cx_dtype t, cx *out_poison) {
 
 /* -- keys -------------------------------------------------------------------------------- */
 
-cx cx_key(uint64_t seed) {
+cx cx_key_(uint64_t seed, const char *at) {
+  cxi_name before __attribute__((cleanup(cxi_left))) = cxi_enter(at);
   cx number = seed >> 32 ? cxi_literal_bits(CX_U64, seed)
                          : cxi_integer(CX_U32, (int64_t)seed);
   return cxi_random_seed(number);
@@ -64,7 +65,8 @@ cx cx_fold_in_(cx key, cx data, const char *at) {
   data = cxi_broadcast_to(cxi_convert(data, CX_U32), cxi_shape_at(key));
   return cxi_leave(before, cxi_random_fold_in(key, data));
 }
-cx cx_split_n(cx key, int64_t n) {
+cx cx_split_n_(cx key, int64_t n, const char *at) {
+  cxi_name before __attribute__((cleanup(cxi_left))) = cxi_enter(at);
   cx poison;
   if (is_nothing(key)) return key;
   cx_dims shape = { .n = 1, .d = { n } };
@@ -76,7 +78,7 @@ void cx_split_(cx key, cx **out_keys, const char *at) {
   cxi_name before = cxi_enter(at);
   int64_t n = 0;
   while (out_keys && out_keys[n]) n++;
-  cx keys = cx_split_n(key, n);
+  cx keys = cx_split_n_(key, n, NULL);
   bool given = cxi_given(keys);
   for (int64_t i = 0; i < n; i++)
     *out_keys[i] = given ? cxi_squeeze(cxi_slice_axis(keys, 0, i, i + 1),
@@ -84,9 +86,10 @@ void cx_split_(cx key, cx **out_keys, const char *at) {
                          : keys;
   cxi_site_use(before);
 }
-cx cx_split_like(cx key, cx tree) {
+cx cx_split_like_(cx key, cx tree, const char *at) {
+  cxi_name before __attribute__((cleanup(cxi_left))) = cxi_enter(at);
   int n = cx_leaf_count(tree);
-  cx keys = cx_split_n(key, n);
+  cx keys = cx_split_n_(key, n, NULL);
   cxi_mark mark = cxi_scratch_mark();
   cx *leaves = cxi_scratch((size_t)(n + 1) * sizeof *leaves), result = keys;
   if (!leaves)
@@ -97,7 +100,7 @@ cx cx_split_like(cx key, cx tree) {
                       ? keys
                       : cxi_squeeze(cxi_slice_axis(keys, 0, i, i + 1),
                                     (cx_dims){ .n = 1, .d = { 0 } });
-    result = cx_unflatten(tree, n, leaves);
+    result = cx_unflatten_(NULL, tree, n, leaves);
   }
   cxi_scratch_reset(mark);
   return result;

@@ -238,8 +238,9 @@ cx cx_dynamic_update_(cx a, cx value, cx start, int axis, const char *at) {
     starts[i] = i == axis ? start : cxi_integer(cxi_dtype_at(start), 0);
   return cxi_leave(before, cxi_dynamic_update_slice(two[0], two[1], starts));
 }
-cx cx_scatter_general(cx_at_kind kind, cx a, cx starts, cx value,
-                      cx_gather_dims dims, cx_at_opt opt) {
+cx cx_scatter_general_(const char *at, cx_at_kind kind, cx a, cx starts,
+                       cx value, cx_gather_dims dims, cx_at_opt opt) {
+  cxi_name before __attribute__((cleanup(cxi_left))) = cxi_enter(at);
   cx two[2] = { a, value }, poison;
   if (!is_kind(kind)) return no_kind(kind);
   if (!cxi_operand("scatter", &starts, &poison) ||

@@ -7,6 +7,7 @@
  * are not looked into. */
 #include "primitives/remat.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "ops/lax.h"
@@ -33,8 +34,19 @@ static saving policy_of(cxi_name name) {
   return N_POLICIES;
 }
 
+/* "budget:4096": the bytes; false of all other policies. */
+static bool budget_of(cxi_name policy, double *out_bytes) {
+  const char *text = cxi_name_text(policy), start[] = "budget:";
+  char *end;
+  if (strncmp(text, start, sizeof start - 1)) return false;
+  text += sizeof start - 1;
+  *out_bytes = strtod(text, &end);
+  return *text >= '0' && *text <= '9' && !*end;
+}
+
 bool cxi_remat_policy_valid(cxi_name name) {
-  return policy_of(name) != N_POLICIES;
+  double bytes;
+  return policy_of(name) != N_POLICIES || budget_of(name, &bytes);
 }
 
 static bool is_listed(const cxi_names *list, cxi_name name) {
@@ -143,6 +155,7 @@ typedef struct remat {
   bool *kept;                   /* by value: the policy keeps it */
   bool *need, *saved;           /* by value */
   bool *again;                  /* by equation */
+  double *flops;                /* by equation, of a budget */
   cx *env;
 } remat;
 
@@ -170,6 +183,86 @@ static bool walk_back(remat *m) {
     }
     for (uint32_t k = 0; k < e->n_in; k++)
       m->need[cxi_operands_of(p, e)[k]] = true;
+  }
+  return true;
+}
+
+/* -- a budget ------------------------------------------------------------------------------ */
+
+typedef struct candidate {
+  uint32_t equation;
+  double bytes, flops;
+} candidate;
+
+/* The most operations a byte first, then the later equation: it spares the
+ * earlier ones too. */
+static int compare_candidates(const void *a, const void *b) {
+  const candidate *x = a, *y = b;
+  const double p = x->flops * y->bytes, q = y->flops * x->bytes;
+  if (p > q || p < q) return p > q ? -1 : 1;
+  return x->equation > y->equation ? -1 : 1;
+}
+
+static double bytes_of(const cxi_program *p, uint32_t value) {
+  return (double)cxi_aval_bytes(cxi_type_aval(p->values[value].type));
+}
+
+/* The equations that would run again; moves, which cost no operations, are no
+ * candidates. */
+static uint32_t candidates_of(const remat *m, candidate *out) {
+  const cxi_program *p = m->p;
+  uint32_t n = 0;
+  for (uint32_t i = 0; i < p->n_equations; i++) {
+    const cxi_equation *e = &p->equations[i];
+    if (!m->again[i] || e->prim == CXI_PRIM_name) continue;
+    candidate c = { i, 0, m->flops[i] };
+    for (uint32_t v = e->out; v < e->out + e->n_out; v++)
+      if (m->need[v]) c.bytes += bytes_of(p, v);
+    if (c.flops > 0) out[n++] = c;
+  }
+  return n;
+}
+
+static void start_over(remat *m) {
+  memset(m->need, 0, m->p->n_values * sizeof *m->need);
+  memset(m->saved, 0, m->p->n_values * sizeof *m->saved);
+  memset(m->again, 0, m->p->n_equations * sizeof *m->again);
+}
+
+/* Keeps what fits, then again with the bytes of values that turned out not to
+ * be needed beside others; a few rounds find nearly all. Walked back at the
+ * end. */
+static bool keep_within(remat *m, double budget) {
+  enum { ROUNDS = 8 };
+  const cxi_program *p = m->p;
+  candidate *list = cxi_call_array(p->n_equations, sizeof *list);
+  m->flops = cxi_call_array(p->n_equations, sizeof *m->flops);
+  if (!list || !m->flops) return false;
+  if (!cxi_program_flops(p, m->flops)) {
+    cxi_fail(CX_EMEMORY, "checkpoint: out of memory");
+    return false;
+  }
+  if (!walk_back(m)) return false;
+  for (int round = 0; round < ROUNDS; round++) {
+    double room = budget;
+    bool more = false;
+    for (uint32_t v = 0; v < p->n_values; v++) {
+      m->kept[v] = m->saved[v];
+      if (m->saved[v]) room -= bytes_of(p, v);
+    }
+    const uint32_t n = candidates_of(m, list);
+    qsort(list, n, sizeof *list, compare_candidates);
+    for (uint32_t i = 0; i < n; i++) {
+      const cxi_equation *e = &p->equations[list[i].equation];
+      if (list[i].bytes > room) continue;
+      for (uint32_t v = e->out; v < e->out + e->n_out; v++)
+        if (m->need[v]) m->kept[v] = true;
+      room -= list[i].bytes;
+      more = true;
+    }
+    if (!more) break;
+    start_over(m);
+    if (!walk_back(m)) return false;
   }
   return true;
 }
@@ -267,8 +360,13 @@ bool cxi_remat_cut(const cxi_checkpoint_params *params, const cxi_partial *cut,
   bool *needs = cxi_call_array(p->n_in, sizeof *needs);
   if (!m.kept || !m.need || !m.saved || !m.again || !m.env || !needs)
     return false;
-  mark_kept(params, p, m.kept);
-  if (!walk_back(&m)) return false;
+  double budget;
+  if (budget_of(params->policy, &budget)) {
+    if (!keep_within(&m, budget)) return false;
+  } else {
+    mark_kept(params, p, m.kept);
+    if (!walk_back(&m)) return false;
+  }
   *out = (cxi_remat){ .needs = needs };
   for (uint32_t v = 0; v < p->n_values; v++) out->n_saved += m.saved[v];
   for (uint32_t i = 0; i < p->n_in; i++) needs[i] = m.need[i];

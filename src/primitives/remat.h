@@ -10,7 +10,9 @@
  *   dots            results of dot_general and conv_general_dilated
  *   dots_no_batch   results of dot_general without batch dimensions
  *   names           values tagged by a name among `names`
- *   all_but_names   all but those */
+ *   all_but_names   all but those
+ *   budget:N        values of at most N bytes all together, those first that
+ *                   save the most floating-point operations a byte */
 bool cxi_remat_policy_valid(cxi_name policy);
 
 /* A cut known -> unknown with less kept:

@@ -67,8 +67,9 @@ cx cx_from_(const void *data, cx_dtype dtype, cx_dims shape, const char *at) {
 
 /* Memory that is not aligned for vectors is copied, as are bools, whose bytes
  * must be 0 or 1. */
-cx cx_borrow(void *data, cx_dtype dtype, cx_dims shape,
-             void (*release)(void *user), void *user) {
+cx cx_borrow_(const char *at, void *data, cx_dtype dtype, cx_dims shape,
+              void (*release)(void *user), void *user) {
+  cxi_name before __attribute__((cleanup(cxi_left))) = cxi_enter(at);
   cx_ctx *ctx = cxi_context_need();
   const cxi_type type = ctx ? type_for("borrow", dtype, shape) : 0;
   if (!type) return cxi_poison_last();
@@ -81,7 +82,8 @@ cx cx_borrow(void *data, cx_dtype dtype, cx_dims shape,
   return a ? enter(ctx, a) : cxi_report_memory();
 }
 
-cx cx_spec_(cx_dtype dtype, cx_dims shape) {
+cx cx_spec_(cx_dtype dtype, cx_dims shape, const char *at) {
+  cxi_name before __attribute__((cleanup(cxi_left))) = cxi_enter(at);
   if (!cxi_context_need()) return cxi_poison_last();
   const cxi_type type = type_for("spec", dtype, shape);
   if (!type) return cxi_poison_last();
@@ -98,7 +100,8 @@ static cx spec_leaf(const cx *leaves, void *unused) {
   return cxi_handle((cxi_item){ .kind = CXI_ITEM_SPEC, .type = item.type });
 }
 
-cx cx_spec_like(cx tree) {
+cx cx_spec_like_(cx tree, const char *at) {
+  cxi_name before __attribute__((cleanup(cxi_left))) = cxi_enter(at);
   if (cxi_is_poison(tree)) return tree;
   return cxi_tree_map("spec_like", false, 1, &tree, spec_leaf, NULL);
 }
@@ -222,11 +225,13 @@ const void *cx_data_(cx a, const char *at) {
 }
 
 /* On the CPU nothing runs ahead: a wait only asks for the values. */
-void cx_wait(cx tree) {
+void cx_wait_(cx tree, const char *at) {
+  cxi_name before __attribute__((cleanup(cxi_left))) = cxi_enter(at);
   const uint32_t n = (uint32_t)cx_leaf_count(tree);
   for (uint32_t i = 0; i < n; i++) {
     cxi_item item;
     uint64_t store;
-    if (!cxi_elements("wait", cx_leaf(tree, (int)i), &item, &store)) return;
+    if (!cxi_elements("wait", cx_leaf_(tree, (int)i, NULL), &item, &store))
+      return;
   }
 }

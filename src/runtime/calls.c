@@ -217,8 +217,7 @@ cxi_executable *cxi_calls_executable(const cxi_invocation *call,
   }
   pthread_mutex_unlock(&lock);
   if (exe) return exe;
-  exe = cxi_executable_for(call->entry->program, backend, donate,
-                           code->as.jit.contract, NULL, error);
+  exe = cxi_executable_for(call->entry->program, backend, donate, NULL, error);
   if (exe) remember(call, exe);
   return exe;
 }

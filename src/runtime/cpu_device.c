@@ -17,8 +17,7 @@ static bool run(cx_ctx *ctx, const cxi_program *p, const cxi_view *in,
   const cxi_mark mark = cxi_scratch_mark();
   const void **data = cxi_scratch(p->n_in * sizeof *data + 1);
   cxi_executable *exe =
-      data ? cxi_executable_for(p, &cxi_cpu_backend, NULL, false, NULL, error)
-           : NULL;
+      data ? cxi_executable_for(p, &cxi_cpu_backend, NULL, NULL, error) : NULL;
   bool good = false, started;
   if (!data) cxi_error_set(error, CX_EMEMORY, "out of memory");
   if (exe) {

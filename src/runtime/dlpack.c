@@ -90,7 +90,8 @@ static cx gather(cx_ctx *ctx, const cxi_view *from) {
   return out;
 }
 
-cx cx_from_dlpack(struct DLManagedTensorVersioned *t) {
+cx cx_from_dlpack_(struct DLManagedTensorVersioned *t, const char *at) {
+  cxi_name before __attribute__((cleanup(cxi_left))) = cxi_enter(at);
   cx_ctx *ctx = cxi_context_need();
   if (!t) {
     if (ctx) cxi_report(CX_EUSER, "from_dlpack: NULL");
@@ -109,7 +110,7 @@ cx cx_from_dlpack(struct DLManagedTensorVersioned *t) {
   const int64_t count = cxi_dims_count(&view.type.shape);
   if (count == 0 || cxi_view_is_dense(&view) || !d->data) {
     const cx out =
-        cx_borrow(view.data, view.type.type, view.type.shape, finish, t);
+        cx_borrow_(NULL, view.data, view.type.type, view.type.shape, finish, t);
     if (cxi_is_poison(out)) finish(t);
     return out;
   }
@@ -133,7 +134,8 @@ static void take_back(managed *self) {
   cxi_free(l);
 }
 
-struct DLManagedTensorVersioned *cx_to_dlpack(cx a) {
+struct DLManagedTensorVersioned *cx_to_dlpack_(cx a, const char *at) {
+  cxi_name before __attribute__((cleanup(cxi_left))) = cxi_enter(at);
   cxi_item item;
   uint64_t bits;
   if (!cxi_elements("to_dlpack", a, &item, &bits)) return NULL;

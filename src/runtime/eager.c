@@ -14,7 +14,8 @@ static cx_ctx *context_of(cxi_emitter *e) {
 
 static bool info(cxi_emitter *e, cx a, cxi_info *out) {
   cxi_item item;
-  if (!cxi_slot_find(context_of(e), a, &item)) item = cxi_item_of(a);
+  if (!cxi_slot_find(context_of(e), a, &item))
+    item = cxi_item_for(cxi_operation_now(), a);
   switch (item.kind) {
   case CXI_ITEM_NUMBER:
     *out = (cxi_info){ item.type, true, item.weak, item.as.bits };
@@ -24,7 +25,7 @@ static bool info(cxi_emitter *e, cx a, cxi_info *out) {
     *out = (cxi_info){ .type = item.type };
     return true;
   case CXI_ITEM_TREE:
-    cxi_report(CX_ETREE, "an array is needed, this is a tree");
+    cxi_report_tree(cxi_operation_now(), item);
     return false;
   default:
     return false;

@@ -132,10 +132,9 @@ static void keep(cxi_hash program, cxi_hash options,
 
 cxi_executable *cxi_executable_for(const cxi_program *p,
                                    const struct cxi_backend *backend,
-                                   const bool *donate, bool contract,
-                                   bool *out_compiled, cxi_error *error) {
+                                   const bool *donate, bool *out_compiled,
+                                   cxi_error *error) {
   cxi_bytes key = { 0 };
-  cxi_bytes_add_u32(&key, contract);
   for (uint32_t i = 0; donate && i < p->n_in; i++)
     if (donate[i]) cxi_bytes_add_u32(&key, i);
   const bool failed = key.failed;

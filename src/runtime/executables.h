@@ -10,8 +10,8 @@
  * donate: by input; NULL: none. */
 cxi_executable *cxi_executable_for(const cxi_program *p,
                                    const struct cxi_backend *backend,
-                                   const bool *donate, bool contract,
-                                   bool *out_compiled, cxi_error *error);
+                                   const bool *donate, bool *out_compiled,
+                                   cxi_error *error);
 void cxi_executables_limit(size_t entries, size_t bytes);
 void cxi_executables_clear(void);
 

@@ -138,8 +138,7 @@ static char *plan(const cxi_invocation *c) {
   const bool *donate = donates ? cxi_calls_donation(c) : NULL;
   if (donates && !donate) return NULL;
   cxi_executable *exe =
-      cxi_executable_for(c->entry->program, backend, donate,
-                         jit && c->f->code->as.jit.contract, NULL, &error);
+      cxi_executable_for(c->entry->program, backend, donate, NULL, &error);
   if (!exe) cxi_report_error(c->f->code->name, &error);
   char *text = exe ? cxi_copy_string(cxi_executable_plan(exe)) : NULL;
   cxi_executable_release(exe);

@@ -6,6 +6,7 @@
 
 #include "calx/array.h"
 #include "calx/tree.h"
+#include "ops/ops.h"
 #include "trace/context.h"
 
 /* More elements than this are shown by the first and last three per axis. */
@@ -140,7 +141,7 @@ static void print_axis(const layout *l, int axis, const char *at) {
 
 static void print_array(cx a, int indent) {
   uint64_t store;
-  const cxi_item item = cxi_number_strong(cxi_item_of(a));
+  const cxi_item item = cxi_number_strong(cxi_item_for("print", a));
   const void *data = NULL;
   if (item.kind == CXI_ITEM_NUMBER) {
     store = item.as.bits;
@@ -166,7 +167,8 @@ static void print_array(cx a, int indent) {
   print_axis(&l, 0, data);
 }
 
-void cx_print(cx tree) {
+void cx_print_(cx tree, const char *at) {
+  cxi_name before __attribute__((cleanup(cxi_left))) = cxi_enter(at);
   const int n = cx_leaf_count(tree);
   if (cxi_item_peek(tree).kind != CXI_ITEM_TREE) {
     print_array(tree, 0);
@@ -176,7 +178,7 @@ void cx_print(cx tree) {
   for (int i = 0; i < n; i++) {
     const char *path = cx_leaf_path(tree, i);
     printf("%s: ", path);
-    print_array(cx_leaf(tree, i), (int)strlen(path) + 2);
+    print_array(cx_leaf_(tree, i, NULL), (int)strlen(path) + 2);
     putchar('\n');
   }
 }

@@ -112,7 +112,8 @@ const char *cx_program_text(const cx_program *program) {
   return "";
 }
 
-cx_fn cx_program_fn(const cx_program *program) {
+cx_fn cx_program_fn_(const cx_program *program, const char *at) {
+  cxi_name before __attribute__((cleanup(cxi_left))) = cxi_enter(at);
   if (!program || !cxi_context_need()) return NULL;
   return cxi_fn_of_program(program->p, program->name, program->n_leading,
                            program->leading, program->n_args, program->args,
@@ -137,7 +138,8 @@ static cx_program *with_signature(const cxi_program *p) {
   for (uint32_t i = 0; i < p->n_out; i++)
     outs[i] = cxi_sig_of_type(cxi_output_type(p, i));
   *made = (cx_program){ .p = cxi_program_retain(p),
-                        .name = cxi_name_text(p->name), .n_args = p->n_in,
+                        .name = cxi_name_text(p->name),
+                        .n_args = p->n_in,
                         .args = args };
   made->out = p->n_out == 1 ? outs[0] : cxi_sig_tuple(p->n_out, outs);
   if (made->out) return made;
@@ -145,14 +147,17 @@ static cx_program *with_signature(const cxi_program *p) {
   cx_program_free(made);
   return NULL;
 }
-cx_program *cx_program_parse(const char *text) {
+cx_program *cx_program_parse_(const char *text, const char *at) {
+  cxi_name before __attribute__((cleanup(cxi_left))) = cxi_enter(at);
   cxi_error error = { 0 };
   if (!cxi_context_need()) return NULL;
   const cxi_program *p =
       text ? cxi_program_parse(text, strlen(text), &error) : NULL;
   if (!p) {
-    if (text) cxi_report_error("parse", &error);
-    else cxi_report(CX_EUSER, "parse: no text");
+    if (text)
+      cxi_report_error("parse", &error);
+    else
+      cxi_report(CX_EUSER, "parse: no text");
     return NULL;
   }
   const cxi_mark mark = cxi_scratch_mark();
@@ -161,9 +166,10 @@ cx_program *cx_program_parse(const char *text) {
   cxi_program_release(p);
   return made;
 }
-cx_fn cx_parse(const char *text) {
-  cx_program *program = cx_program_parse(text);
-  cx_fn f = cx_program_fn(program);
+cx_fn cx_parse_(const char *text, const char *at) {
+  cxi_name before __attribute__((cleanup(cxi_left))) = cxi_enter(at);
+  cx_program *program = cx_program_parse_(text, NULL);
+  cx_fn f = cx_program_fn_(program, NULL);
   cx_program_free(program);
   return f;
 }
@@ -196,10 +202,8 @@ static cx_exe *exe_of(const cxi_invocation *c) {
     }
   }
   if (!good) cxi_error_set(&error, CX_EMEMORY, "out of memory");
-  const bool contract =
-      c->f->code->kind == CXI_CODE_JIT && c->f->code->as.jit.contract;
   if (good)
-    made->exe = cxi_executable_for(c->entry->program, backend, NULL, contract,
+    made->exe = cxi_executable_for(c->entry->program, backend, NULL,
                                    NULL, &error);
   if (good && made->exe) return made;
   cxi_report_error(c->f->code->name, &error);

@@ -170,7 +170,7 @@ static cx choose(branches *b, bool is_cond, cx which, const cx_fn *fns,
   b->programs = cxi_scratch(b->n * sizeof *b->programs + 1);
   if (!args || !sigs || !b->bodies || !b->programs) return cxi_report_memory();
   for (uint32_t i = 0; i < n; i++) {
-    args[i] = cxi_number_strong(cxi_item_of(operands[i]));
+    args[i] = cxi_number_strong(cxi_item_for(b->name, operands[i]));
     if (args[i].kind == CXI_ITEM_POISON) return args[i].as.handle;
     sigs[i] = cxi_sig_of(args[i]);
     if (!sigs[i] && args[i].kind != CXI_ITEM_NOTHING)

@@ -1,12 +1,12 @@
 /* carry.c - trees that enter a loop and leave it, leaf by leaf. */
 #include "trace/carry.h"
 
-bool cxi_carry_enter(cxi_carry *c, cx value, cx *out_poison) {
-  c->item = cxi_number_strong(cxi_item_of(value));
+bool cxi_carry_enter(cxi_carry *c, const char *what, cx value, cx *out_poison) {
+  c->item = cxi_number_strong(cxi_item_for(what, value));
   if (c->item.kind == CXI_ITEM_POISON)
     return *out_poison = c->item.as.handle, false;
   if (c->item.kind == CXI_ITEM_NOTHING) {
-    *out_poison = cxi_report(CX_ETREE, "a carry is not given ({0})");
+    *out_poison = cxi_reportf(CX_ETREE, "%s: a carry is not given ({0})", what);
     return false;
   }
   c->n = cxi_item_leaves(c->item);

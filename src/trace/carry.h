@@ -15,7 +15,7 @@ typedef struct cxi_carry {
 } cxi_carry;
 
 /* False with *out_poison. */
-bool cxi_carry_enter(cxi_carry *c, cx value, cx *out_poison);
+bool cxi_carry_enter(cxi_carry *c, const char *what, cx value, cx *out_poison);
 
 typedef enum cxi_agreement {
   CXI_AGREE,

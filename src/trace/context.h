@@ -134,6 +134,8 @@ cx cxi_handle(cxi_item item);
 cxi_item cxi_item_of(cx a);
 /* The same with the operation's name before the message. */
 cxi_item cxi_item_for(const char *what, cx a);
+/* "sum: an array is needed, this is (f32[3], f32[2])" */
+cx cxi_report_tree(const char *what, cxi_item tree);
 /* The same, where an unfinished tree of cx_put may stay so. */
 cxi_item cxi_item_unfinished(cx a);
 /* Without reporting: kind NOTHING for what is not valid. */

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "ops/ops.h"
 #include "trace/record.h"
 #include "trace/tracer.h"
 
@@ -221,7 +222,8 @@ static bool def_valid(const cx_def *def) {
   return false;
 }
 
-cx_fn cx_fn_make(const cx_def *def, const void *env) {
+cx_fn cx_fn_make_(const cx_def *def, const void *env, const char *at) {
+  cxi_name before __attribute__((cleanup(cxi_left))) = cxi_enter(at);
   if (!def || !def_valid(def)) return NULL;
   cxi_code draft;
   cxi_captures captures = { 0 };
@@ -253,7 +255,8 @@ cx_fn cx_fn_make(const cx_def *def, const void *env) {
   return f;
 }
 
-cx_fn cx_fn_of_op(const char *name) {
+cx_fn cx_fn_of_op_(const char *name, const char *at) {
+  cxi_name before __attribute__((cleanup(cxi_left))) = cxi_enter(at);
   const cx_op op = name ? cxi_op_find(name) : 0;
   if (!op) {
     cxi_reportf(CX_ETREE, "op: no elementwise operation is called \"%s\"",

@@ -68,7 +68,6 @@ typedef struct cxi_jit_options {
   uint64_t donate;
   cxi_name device;
   int cache_max;
-  bool contract;
 } cxi_jit_options;
 
 struct cxi_code {

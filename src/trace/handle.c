@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "ops/ops.h"
 #include "trace/context.h"
 #include "trace/function.h"
 #include "trace/tracer.h"
@@ -226,6 +227,13 @@ cxi_item cxi_item_for(const char *what, cx a) {
   return item;
 }
 
+cx cxi_report_tree(const char *what, cxi_item tree) {
+  char text[200];
+  cxi_sig_print(text, sizeof text, cxi_sig_of(tree));
+  return cxi_reportf(CX_ETREE, "%s%san array is needed, this is a tree: %s",
+                     what ? what : "", what ? ": " : "", text);
+}
+
 bool cxi_array_alive(const cxi_array *a) {
   return a->donated_at == 0;
 }
@@ -277,7 +285,8 @@ static bool keepable(const char *what, cx a, cxi_item *out, cx *out_result) {
   return true;
 }
 
-cx cx_keep(cx a) {
+cx cx_keep_(cx a, const char *at) {
+  cxi_name before __attribute__((cleanup(cxi_left))) = cxi_enter(at);
   cxi_item item;
   cx result;
   if (!keepable("keep", a, &item, &result)) return result;
@@ -286,18 +295,20 @@ cx cx_keep(cx a) {
   return i == UINT32_MAX ? cxi_report_memory() : kept_handle(ctx, i);
 }
 
-void cx_drop(cx a) {
+void cx_drop_(cx a, const char *at) {
+  cxi_name before __attribute__((cleanup(cxi_left))) = cxi_enter(at);
   cx_ctx *ctx = cxi_context_now();
   const uint32_t k = a.index - 1 - CXI_KEPT_FIRST;
   if (a.index == 0 || cx_is_none(a) || cxi_is_number(a)) return;
   if (ctx && k < ctx->n_kept && ctx->kept[k].serial == a.generation)
     kept_free(ctx, k);
-  else if (cxi_item_of(a).kind != CXI_ITEM_POISON)
+  else if (cxi_item_for("drop", a).kind != CXI_ITEM_POISON)
     cxi_report(CX_ELIFETIME, "drop: this handle was not kept");
 }
 
 /* The outermost scope keeps what escapes from it. */
-cx cx_escape(cx a) {
+cx cx_escape_(cx a, const char *at) {
+  cxi_name before __attribute__((cleanup(cxi_left))) = cxi_enter(at);
   cxi_item item;
   cx result;
   cx_ctx *ctx = cxi_context_now();
@@ -312,13 +323,14 @@ cx cx_escape(cx a) {
   return kept_handle(ctx, i);
 }
 
-void cx_swap(cx *slot, cx a) {
+void cx_swap_(cx *slot, cx a, const char *at) {
+  cxi_name before __attribute__((cleanup(cxi_left))) = cxi_enter(at);
   if (!slot) {
     cxi_report(CX_EUSER, "swap: no place");
     return;
   }
-  const cx kept = cx_keep(a);
+  const cx kept = cx_keep_(a, NULL);
   if (cxi_is_poison(kept)) return;
-  cx_drop(*slot);
+  cx_drop_(*slot, NULL);
   *slot = kept;
 }

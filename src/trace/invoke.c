@@ -16,9 +16,18 @@ static bool any_spec(cxi_item a) {
   return false;
 }
 
+/* "loss: argument 2: this handle's scope has ended" */
+static cxi_item dead_argument(const cxi_invocation *c, uint32_t i, cx a) {
+  char what[160];
+  snprintf(what, sizeof what, "%.120s: argument %u", c->f->code->name, i + 1);
+  return cxi_item_for(what, a);
+}
+
 static bool fill_args(cxi_invocation *c, uint32_t n, const cx *args) {
   for (uint32_t i = 0; i < n; i++) {
-    const cxi_item item = cxi_number_strong(cxi_item_of(args[i]));
+    cxi_item item = cxi_number_strong(cxi_item_peek(args[i]));
+    if (item.kind == CXI_ITEM_NOTHING && args[i].index)
+      item = dead_argument(c, i, args[i]);
     if (item.kind == CXI_ITEM_POISON) {
       c->poison = item.as.handle;
       return false;

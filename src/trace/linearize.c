@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "ops/ops.h"
 #include "trace/body.h"
 #include "trace/derive.h"
 #include "trace/tracer.h"
@@ -36,8 +37,9 @@ static cxi_sig floats_of(cxi_sig sig, const cxi_type *types) {
   return cxi_sig_with_types(sig, floats);
 }
 
-static bool cut_primals(cut *c, cx_fn f, cx primals, cx *out_poison) {
-  const cxi_item item = cxi_number_strong(cxi_item_of(primals));
+static bool cut_primals(cut *c, const char *what, cx_fn f, cx primals,
+                        cx *out_poison) {
+  const cxi_item item = cxi_number_strong(cxi_item_for(what, primals));
   if (item.kind == CXI_ITEM_POISON) return *out_poison = item.as.handle, false;
   c->primals = cxi_sig_of(item);
   if (!c->primals && item.kind == CXI_ITEM_TREE)
@@ -46,7 +48,9 @@ static bool cut_primals(cut *c, cx_fn f, cx primals, cx *out_poison) {
                 ? cxi_structure_of(c->primals)
                 : NULL;
   if (!c->args || c->args->is_dict) {
-    *out_poison = cxi_report(CX_ETREE, "linearize: the primals are one tuple");
+    *out_poison =
+        cxi_reportf(CX_ETREE, "%s: the primals are one tuple, this is %s", what,
+                    cx_show(primals));
     return false;
   }
   if (!cxi_body_resolve(&c->body, f, c->args->n, c->args->items, out_poison))
@@ -164,7 +168,7 @@ static cx_fn linearize(cx_fn f, cx primals, cx *out_value, bool pulls) {
   cx_fn made = NULL;
   const cxi_mark mark = cxi_scratch_mark();
   cxi_hold_enter();
-  if (cut_primals(&c, f, primals, &poison)) {
+  if (cut_primals(&c, pulls ? "pullback" : "linearize", f, primals, &poison)) {
     cx *known = cxi_scratch(c.partial.known->n_out * sizeof *known + 1);
     if (!known)
       poison = cxi_report_memory();
@@ -180,13 +184,15 @@ static cx_fn linearize(cx_fn f, cx primals, cx *out_value, bool pulls) {
   return made;
 }
 
-cx_fn cx_linearize(cx_fn f, cx primals, cx *out_value) {
+cx_fn cx_linearize_(cx_fn f, cx primals, cx *out_value, const char *at) {
+  cxi_name before __attribute__((cleanup(cxi_left))) = cxi_enter(at);
   if (f && cxi_context_need()) return linearize(f, primals, out_value, false);
   if (out_value) *out_value = cxi_poison_last();
   return NULL;
 }
 
-cx_fn cx_pullback(cx_fn f, cx primals, cx *out_value) {
+cx_fn cx_pullback_(cx_fn f, cx primals, cx *out_value, const char *at) {
+  cxi_name before __attribute__((cleanup(cxi_left))) = cxi_enter(at);
   if (f && cxi_context_need()) return linearize(f, primals, out_value, true);
   if (out_value) *out_value = cxi_poison_last();
   return NULL;

@@ -17,7 +17,7 @@ typedef struct slices {
 
 static bool slices_enter(slices *s, const char *what, cx xs, int64_t length,
                          cx *out_poison) {
-  s->item = cxi_number_strong(cxi_item_of(xs));
+  s->item = cxi_number_strong(cxi_item_for(what, xs));
   if (s->item.kind == CXI_ITEM_POISON)
     return *out_poison = s->item.as.handle, false;
   if (s->item.kind == CXI_ITEM_NOTHING) s->item.kind = CXI_ITEM_NONE;
@@ -112,7 +112,7 @@ static cx scan(cx_fn body, cx init, cx xs, cx_scan_opt opt) {
   slices s;
   cxi_body b = { 0 };
   cx result = { 0, 0 };
-  if (!cxi_carry_enter(&c, init, &result) ||
+  if (!cxi_carry_enter(&c, "scan", init, &result) ||
       !slices_enter(&s, "scan", xs, opt.length, &result))
     return result;
   for (int tries = 0; tries < 3; tries++) {

@@ -34,22 +34,41 @@ static int distance(const char *s, const char *t) {
   return row[m];
 }
 
-cxi_nearest_text cxi_nearest(const cxi_tree *t, const char *name) {
+/* The nearest of names that are shown one by one. */
+typedef struct nearest {
+  const char *name, *best;
+  uint32_t n;
+  int distance;
+} nearest;
+
+static void look_at(nearest *c, const char *other) {
+  const int d = distance(c->name, other);
+  if (c->n++ && d >= c->distance) return;
+  c->distance = d;
+  c->best = other;
+}
+
+static cxi_nearest_text describe(const nearest *c) {
   cxi_nearest_text out = { "" };
-  const char *best = NULL;
-  int least_distance = 1 << 20;
-  for (uint32_t i = 0; t->is_dict && i < t->n; i++) {
-    const int d = distance(name, cxi_name_text(t->names[i]));
-    if (d >= least_distance) continue;
-    least_distance = d;
-    best = cxi_name_text(t->names[i]);
-  }
-  if (best)
-    snprintf(out.text, sizeof out.text, " (have %u, nearest \"%s\")", t->n,
-             best);
+  if (c->n)
+    snprintf(out.text, sizeof out.text, " (have %u, nearest \"%s\")", c->n,
+             c->best);
   else
-    snprintf(out.text, sizeof out.text, " (have %u)", t->n);
+    snprintf(out.text, sizeof out.text, " (have 0)");
   return out;
+}
+
+cxi_nearest_text cxi_nearest(const cxi_tree *t, const char *name) {
+  nearest c = { .name = name };
+  for (uint32_t i = 0; t->is_dict && i < t->n; i++)
+    look_at(&c, cxi_name_text(t->names[i]));
+  return describe(&c);
+}
+
+cxi_nearest_text cxi_nearest_field(const cx_rec *rec, const char *name) {
+  nearest c = { .name = name };
+  for (int i = 0; i < rec->n_fields; i++) look_at(&c, rec->fields[i].name);
+  return describe(&c);
 }
 
 cxi_nearest_text cxi_path_nearest(cxi_item tree, const char *path) {

@@ -4,6 +4,7 @@
 
 #include <stdarg.h>
 
+#include "calx/struct.h"
 #include "trace/context.h"
 
 /* " (have 6, nearest "bias")" for a key that a dict does not have. */
@@ -11,6 +12,8 @@ typedef struct cxi_nearest {
   char text[192];
 } cxi_nearest_text;
 cxi_nearest_text cxi_nearest(const cxi_tree *t, const char *name);
+/* The same for a name that is no field of a struct. */
+cxi_nearest_text cxi_nearest_field(const cx_rec *rec, const char *name);
 
 /* The subtree at the path, borrowed; false if it is not there. "" is the tree
  * itself. A tuple's items are numbers. */

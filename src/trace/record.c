@@ -71,7 +71,7 @@ enum { NOT_GIVEN, STATIC_NUMBER, CAPTURED };
 static const cx captured_mark = { 0, UINT32_MAX };
 
 static void freeze_handle(cursor *c, cx a, cx *out) {
-  const cxi_item item = cxi_item_of(a);
+  const cxi_item item = cxi_item_for("bind", a);
   *out = a;
   if (item.kind == CXI_ITEM_NOTHING) {
     cxi_bytes_add_u32(c->key, NOT_GIVEN);
@@ -182,7 +182,7 @@ static cxi_item pack_leaf(const cx_rec *rec, const char *from, cx *out_poison) {
                               rec->name);
     return item;
   }
-  item = cxi_item_of(*(const cx *)(const void *)from);
+  item = cxi_item_for("pack", *(const cx *)(const void *)from);
   if (item.kind == CXI_ITEM_POISON) *out_poison = item.as.handle;
   if (item.kind == CXI_ITEM_NOTHING) item.kind = CXI_ITEM_NONE;
   return cxi_item_retain(cxi_number_strong(item));
@@ -270,8 +270,9 @@ static bool check_names(place *p, const cx_rec *rec, const cxi_tree *t) {
     while (k < rec->n_fields && strcmp(rec->fields[k].name, name)) k++;
     if (k < rec->n_fields) continue;
     place_enter(p, name);
-    p->poison = cxi_reportf(CX_ETREE, "as(%s): \"%s\" is no field of %s",
-                            p->root->name, p->path, rec->name);
+    p->poison = cxi_reportf(CX_ETREE, "as(%s): \"%s\" is no field of %s%s",
+                            p->root->name, p->path, rec->name,
+                            cxi_nearest_field(rec, name).text);
     return false;
   }
   return true;
@@ -344,7 +345,7 @@ const void *cx_as_(const cx_rec *rec, cx tree, void *out, const char *at) {
     cxi_leave(before, cxi_report(CX_EUSER, "as: NULL"));
     return out;
   }
-  const cxi_item item = cxi_item_of(tree);
+  const cxi_item item = cxi_item_for("as", tree);
   place p = { .root = rec };
   if (item.kind == CXI_ITEM_POISON)
     p.poison = item.as.handle;

@@ -106,7 +106,7 @@ typedef struct results {
 } results;
 
 static bool collect(cxi_trace *t, cx result, results *out) {
-  const cxi_item item = cxi_item_of(result);
+  const cxi_item item = cxi_item_for(t->name, result);
   if (item.kind == CXI_ITEM_POISON) return false;
   if (item.kind == CXI_ITEM_NOTHING) {
     cxi_reportf(CX_ETREE, "%s returned nothing ({0})", t->name);

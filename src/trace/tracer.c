@@ -84,8 +84,7 @@ cx cxi_trace_adopt_item(cxi_trace *t, cxi_item a) {
     if (cxi_builder_owns(&t->builder, a.as.handle)) return a.as.handle;
     return extra_input(t, a);
   case CXI_ITEM_TREE:
-    return fail_with(
-        t, cxi_report(CX_ETREE, "an array is needed, this is a tree"));
+    return fail_with(t, cxi_report_tree(cxi_operation_now(), a));
   default:
     return report_foreign(t, a);
   }
@@ -105,7 +104,7 @@ static bool info(cxi_emitter *e, cx a, cxi_info *out) {
     *out = (cxi_info){ v->type, v->source == CXI_LITERAL, v->weak, v->bits };
     return true;
   }
-  const cxi_item item = cxi_item_of(a);
+  const cxi_item item = cxi_item_for(cxi_operation_now(), a);
   switch (item.kind) {
   case CXI_ITEM_NUMBER:
     *out = (cxi_info){ item.type, true, item.weak, item.as.bits };

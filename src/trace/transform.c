@@ -148,7 +148,7 @@ static cxi_sig axes_of(axes *a, cxi_item item) {
 
 static bool fill_axes(making *m, cx tree, const char *what, bool *has,
                       cxi_sig *sig, uint32_t *n, const int **axis) {
-  const cxi_item item = cxi_item_of(tree);
+  const cxi_item item = cxi_item_for("vmap", tree);
   if (item.kind == CXI_ITEM_NOTHING) return true;
   if (item.kind == CXI_ITEM_POISON) return false;
   axes a = { .arena = &m->code.arena };
@@ -204,11 +204,9 @@ cx_fn cx_jit_(cx_fn f, cx_jit_opt opt, const char *at) {
     j->donate = opt.donate.bits;
     j->device = opt.device ? cxi_name_of(opt.device) : 0;
     j->cache_max = opt.cache_max > 0 ? opt.cache_max : 64;
-    j->contract = opt.contract;
     cxi_bytes_add_u64(&m.key, j->donate);
     cxi_bytes_add_u32(&m.key, j->device);
     cxi_bytes_add_u32(&m.key, (uint32_t)j->cache_max);
-    cxi_bytes_add_u32(&m.key, j->contract);
     made = finish(&m);
   }
   cxi_site_use(before);
@@ -232,7 +230,20 @@ static const char *policy_name(cx_policy policy) {
   case CX_SAVE_EVERYTHING:
     return "everything";
   }
+  cxi_reportf(CX_EUSER, "checkpoint: there is no policy %d", (int)policy);
   return NULL;
+}
+
+/* "budget:4096", the policy that keeps within so many bytes. */
+static const char *budget_name(const cx_checkpoint_opt *opt, char *out,
+                               size_t room) {
+  if (opt->policy != CX_SAVE_NOTHING || opt->save) {
+    cxi_reportf(CX_EUSER, "checkpoint: .budget and %s are given, one decides",
+                opt->save ? ".save" : ".policy");
+    return NULL;
+  }
+  snprintf(out, room, "budget:%zu", opt->budget);
+  return out;
 }
 
 static bool fill_names(making *m, const char *const *names) {
@@ -254,13 +265,10 @@ cx_fn cx_checkpoint_(cx_fn f, cx_checkpoint_opt opt, const char *at) {
   making m;
   cx_fn made = NULL;
   if (start(&m, CXI_CODE_CHECKPOINT, "checkpoint", 1, &f)) {
-    const char *policy = policy_name(opt.policy);
-    bool good = policy && fill_names(&m, opt.names);
-    if (!policy) cxi_reportf(CX_EUSER, "checkpoint: no policy %d", opt.policy);
-    if (opt.budget) {
-      cxi_report(CX_EUSER, "checkpoint: .budget is not available");
-      good = false;
-    }
+    char budget[40];
+    const char *policy = opt.budget ? budget_name(&opt, budget, sizeof budget)
+                                    : policy_name(opt.policy);
+    const bool good = policy && fill_names(&m, opt.names);
     cxi_checkpoint_options *c = &m.code.as.checkpoint;
     c->policy = policy ? cxi_name_of(policy) : 0;
     c->save = opt.save;
@@ -276,23 +284,29 @@ cx_fn cx_checkpoint_(cx_fn f, cx_checkpoint_opt opt, const char *at) {
 
 /* -- without options ------------------------------------------------------ */
 
-cx_fn cx_jvp(cx_fn f) {
+cx_fn cx_jvp_(cx_fn f, const char *at) {
+  cxi_name before __attribute__((cleanup(cxi_left))) = cxi_enter(at);
   return plain(CXI_CODE_JVP, "jvp", f);
 }
-cx_fn cx_vjp(cx_fn f) {
+cx_fn cx_vjp_(cx_fn f, const char *at) {
+  cxi_name before __attribute__((cleanup(cxi_left))) = cxi_enter(at);
   return plain(CXI_CODE_VJP, "vjp", f);
 }
-cx_fn cx_jacfwd(cx_fn f) {
+cx_fn cx_jacfwd_(cx_fn f, const char *at) {
+  cxi_name before __attribute__((cleanup(cxi_left))) = cxi_enter(at);
   return plain(CXI_CODE_JACFWD, "jacfwd", f);
 }
-cx_fn cx_jacrev(cx_fn f) {
+cx_fn cx_jacrev_(cx_fn f, const char *at) {
+  cxi_name before __attribute__((cleanup(cxi_left))) = cxi_enter(at);
   return plain(CXI_CODE_JACREV, "jacrev", f);
 }
-cx_fn cx_hessian(cx_fn f) {
-  return cx_jacfwd(cx_jacrev(f));
+cx_fn cx_hessian_(cx_fn f, const char *at) {
+  cxi_name before __attribute__((cleanup(cxi_left))) = cxi_enter(at);
+  return cx_jacfwd_(cx_jacrev_(f, NULL), NULL);
 }
 
-cx_fn cx_custom_jvp(cx_fn f, cx_fn rule) {
+cx_fn cx_custom_jvp_(cx_fn f, cx_fn rule, const char *at) {
+  cxi_name before __attribute__((cleanup(cxi_left))) = cxi_enter(at);
   making m;
   return start(&m, CXI_CODE_CUSTOM_JVP, "custom_jvp", 2,
                (const cx_fn[]){ f, rule })
@@ -300,7 +314,8 @@ cx_fn cx_custom_jvp(cx_fn f, cx_fn rule) {
              : NULL;
 }
 
-cx_fn cx_custom_vjp(cx_fn f, cx_fn fwd, cx_fn bwd) {
+cx_fn cx_custom_vjp_(cx_fn f, cx_fn fwd, cx_fn bwd, const char *at) {
+  cxi_name before __attribute__((cleanup(cxi_left))) = cxi_enter(at);
   making m;
   return start(&m, CXI_CODE_CUSTOM_VJP, "custom_vjp", 3,
                (const cx_fn[]){ f, fwd, bwd })

@@ -12,7 +12,7 @@
 /* -- making --------------------------------------------------------------- */
 
 bool cxi_tree_entry(const char *what, cx a, cxi_item *out, cx *out_poison) {
-  *out = cxi_number_strong(cxi_item_of(a));
+  *out = cxi_number_strong(cxi_item_for(what, a));
   if (out->kind == CXI_ITEM_POISON) {
     *out_poison = out->as.handle;
     return false;
@@ -89,7 +89,7 @@ static cx retained(cxi_item item) {
 
 /* The tree behind a handle, or poison after reporting. */
 static const cxi_tree *tree_of(const char *what, cx a, cx *out_poison) {
-  const cxi_item item = cxi_item_of(a);
+  const cxi_item item = cxi_item_for(what, a);
   if (item.kind == CXI_ITEM_TREE) return item.as.tree;
   *out_poison = item.kind == CXI_ITEM_POISON
                     ? item.as.handle
@@ -119,7 +119,7 @@ cx cx_get_(const char *at, cx tree, const char *format, ...) {
   char *path = cxi_path_print(few, format, arguments);
   va_end(arguments);
   const cxi_name before = cxi_enter(at);
-  const cxi_item item = cxi_item_of(tree);
+  const cxi_item item = cxi_item_for("get", tree);
   cxi_item found;
   cx result;
   if (!path)
@@ -180,8 +180,9 @@ static cxi_item leaf_at(cxi_item item, uint32_t i) {
   return item;
 }
 
-cx cx_leaf(cx tree, int i) {
-  const cxi_item item = cxi_item_of(tree);
+cx cx_leaf_(cx tree, int i, const char *at) {
+  cxi_name before __attribute__((cleanup(cxi_left))) = cxi_enter(at);
+  const cxi_item item = cxi_item_for("leaf", tree);
   if (item.kind == CXI_ITEM_POISON) return item.as.handle;
   const cxi_item leaf = leaf_at(item, i < 0 ? UINT32_MAX : (uint32_t)i);
   if (leaf.kind != CXI_ITEM_NOTHING) return retained(leaf);
@@ -228,8 +229,9 @@ static cxi_item rebuild(cxi_item like, const cxi_item **leaves, bool *failed) {
   return (cxi_item){ .kind = CXI_ITEM_TREE, .as.tree = t };
 }
 
-cx cx_unflatten(cx like, int n, const cx *leaves) {
-  const cxi_item item = cxi_item_of(like);
+cx cx_unflatten_(const char *at, cx like, int n, const cx *leaves) {
+  cxi_name before __attribute__((cleanup(cxi_left))) = cxi_enter(at);
+  const cxi_item item = cxi_item_for("unflatten", like);
   if (item.kind == CXI_ITEM_POISON) return item.as.handle;
   if (n < 0 || (uint32_t)n != cxi_item_leaves(item))
     return cxi_reportf(CX_ETREE, "unflatten: %d leaves for a tree of %u", n,
@@ -243,8 +245,8 @@ cx cx_unflatten(cx like, int n, const cx *leaves) {
     cxi_tree_entry("unflatten", leaves[i], &items[i], &poison);
   if (!poison.generation) {
     bool failed = false;
-    const cxi_item *at = items;
-    const cxi_item made = rebuild(item, &at, &failed);
+    const cxi_item *next = items;
+    const cxi_item made = rebuild(item, &next, &failed);
     if (failed) {
       cxi_item_release(made);
       poison = cxi_report_memory();

@@ -124,7 +124,7 @@ cx cxi_tree_map(const char *name, bool strict, int n, const cx *operands,
             .user = user,
             .roots = items };
   for (int i = 0; i < n; i++) {
-    items[i] = cxi_item_of(operands[i]);
+    items[i] = cxi_item_for(name, operands[i]);
     any |= items[i].kind == CXI_ITEM_TREE;
     if (items[i].kind == CXI_ITEM_POISON && !m.poison.generation)
       m.poison = items[i].as.handle;

@@ -145,7 +145,8 @@ static cx cast_floating_leaf(const cx *leaves, void *type) {
              : leaves[0];
 }
 
-cx cx_tree_cast(cx tree, cx_dtype type) {
+cx cx_tree_cast_(cx tree, cx_dtype type, const char *at) {
+  cxi_name before __attribute__((cleanup(cxi_left))) = cxi_enter(at);
   return cxi_tree_map("tree_cast", false, 1, &tree, cast_floating_leaf, &type);
 }
 
@@ -174,9 +175,9 @@ cx cx_tree_reduce_(cx_fn f, cx tree, const char *at) {
   const cxi_name before = cxi_enter(at);
   const int n = cx_leaf_count(tree);
   cx result = cxi_is_poison(tree) ? tree : cx_none();
-  if (n > 0) result = cx_leaf(tree, 0);
+  if (n > 0) result = cx_leaf_(tree, 0, NULL);
   for (int i = 1; i < n && !cxi_is_poison(result); i++) {
-    const cx two[2] = { result, cx_leaf(tree, i) };
+    const cx two[2] = { result, cx_leaf_(tree, i, NULL) };
     result = cx_call_(f, 2, two, NULL);
   }
   return cxi_leave(before, result);
@@ -186,7 +187,8 @@ static cx stack_leaf(const cx *leaves, void *n) {
   return cx_stack_(0, *(const int *)n, leaves, NULL);
 }
 
-cx cx_tree_stack(cx items) {
+cx cx_tree_stack_(cx items, const char *at) {
+  cxi_name before __attribute__((cleanup(cxi_left))) = cxi_enter(at);
   int n = cx_len(items);
   if (cxi_is_poison(items)) return items;
   if (n == 0) return cxi_report(CX_ETREE, "tree_stack: a tree of items");
@@ -202,11 +204,12 @@ cx cx_tree_stack(cx items) {
 }
 
 /* The root of the sum of squares over all leaves, in f32 or wider. */
-cx cx_global_norm(cx tree) {
+cx cx_global_norm_(cx tree, const char *at) {
+  cxi_name before __attribute__((cleanup(cxi_left))) = cxi_enter(at);
   const int n = cx_leaf_count(tree);
   cx sum = cxi_is_poison(tree) ? tree : (cx){ 0, 0 };
   for (int i = 0; i < n && !cxi_is_poison(sum); i++) {
-    cx leaf = cx_leaf(tree, i);
+    cx leaf = cx_leaf_(tree, i, NULL);
     const cx_dtype type = cxi_dtype_at(leaf);
     if (!cxi_dtype_is_float(type)) continue;
     if (type == CX_F16 || type == CX_BF16) leaf = cxi_op_cast(leaf, CX_F32);

@@ -8,19 +8,20 @@
 
 /* The type of a leaf; 0 of all else, of a tree after reporting. */
 static cxi_type type_of(cx a, const char *what) {
-  const cxi_item item = cxi_number_strong(cxi_item_of(a));
+  const cxi_item item = cxi_number_strong(cxi_item_for(what, a));
   if (cxi_item_is_leaf(item)) return item.type;
-  if (item.kind == CXI_ITEM_TREE)
-    cxi_reportf(CX_ETREE, "%s: an array is needed, this is a tree", what);
+  if (item.kind == CXI_ITEM_TREE) cxi_report_tree(what, item);
   return 0;
 }
 
-int cx_ndim(cx a) {
+int cx_ndim_(cx a, const char *at) {
+  cxi_name before __attribute__((cleanup(cxi_left))) = cxi_enter(at);
   const cxi_type type = type_of(a, "ndim");
   return type ? cxi_type_rank(type) : 0;
 }
 
-int64_t cx_dim(cx a, int axis) {
+int64_t cx_dim_(cx a, int axis, const char *at) {
+  cxi_name before __attribute__((cleanup(cxi_left))) = cxi_enter(at);
   const cxi_type type = type_of(a, "dim");
   if (!type) return 1;
   const cx_dims *shape = cxi_type_shape(type);
@@ -33,17 +34,20 @@ int64_t cx_dim(cx a, int axis) {
 }
 
 /* f32 of what has no dtype, so that switches stay harmless. */
-cx_dtype cx_type(cx a) {
+cx_dtype cx_type_(cx a, const char *at) {
+  cxi_name before __attribute__((cleanup(cxi_left))) = cxi_enter(at);
   const cxi_type type = type_of(a, "type");
   return type ? cxi_type_dtype(type) : CX_F32;
 }
 
-cx_dims cx_shape(cx a) {
+cx_dims cx_shape_(cx a, const char *at) {
+  cxi_name before __attribute__((cleanup(cxi_left))) = cxi_enter(at);
   const cxi_type type = type_of(a, "shape");
   return type ? *cxi_type_shape(type) : CX_SCALAR;
 }
 
-int64_t cx_size(cx a) {
+int64_t cx_size_(cx a, const char *at) {
+  cxi_name before __attribute__((cleanup(cxi_left))) = cxi_enter(at);
   const cxi_type type = type_of(a, "size");
   return type ? cxi_dims_count(cxi_type_shape(type)) : 0;
 }
@@ -69,7 +73,7 @@ void cx_sizes_(cx a, int64_t **out_sizes, const char *at) {
   const cxi_name before = cxi_enter(at);
   int n = 0;
   while (out_sizes && out_sizes[n]) *out_sizes[n++] = 1;
-  const cxi_item item = cxi_item_of(a);
+  const cxi_item item = cxi_item_peek(a);
   const cxi_type type = type_of(a, "sizes");
   if (type && cxi_type_rank(type) == n) {
     for (int i = 0; i < n; i++) *out_sizes[i] = cxi_type_shape(type)->d[i];

@@ -64,7 +64,10 @@ cx cx_while_(cx_fn cond_fn, cx_fn body_fn, cx init, cx_while_opt opt,
   cx result = { 0, 0 };
   if (!cxi_context_need())
     result = cxi_poison_last();
-  else if (cxi_carry_enter(&c, init, &result) &&
+  else if (opt.max_steps < 0)
+    result = cxi_reportf(CX_EUSER, "while: .max_steps is %lld, less than 0",
+                         (long long)opt.max_steps);
+  else if (cxi_carry_enter(&c, "while", init, &result) &&
            agree(&body, body_fn, &c, "while", &result) &&
            cxi_body_resolve(&cond, cond_fn, 1, &c.sig, &result) &&
            check_cond(&cond, &result))
@@ -203,7 +206,7 @@ cx cx_fori_(cx lo, cx hi, cx_fn f, cx init, const char *at) {
   if (!cxi_context_need())
     result = cxi_poison_last();
   else if ((known || fori_counter(&lo, &hi, &counter, &result)) &&
-           cxi_carry_enter(&c, init, &result) &&
+           cxi_carry_enter(&c, "fori", init, &result) &&
            fori_body(&b, f, counter, &c, &result))
     result = known ? fori_static(&b, &c, first, last)
                    : fori_dynamic(&b, &c, lo, hi, counter);

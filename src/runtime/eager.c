@@ -4,6 +4,7 @@
 
 #include "ir/builder.h"
 #include "ir/row.h"
+#include "runtime/bounds.h"
 #include "trace/call.h"
 #include "trace/device.h"
 
@@ -207,6 +208,8 @@ static bool run(running *r, const cx *in) {
   if (!make_room(r)) return false;
   for (uint32_t i = 0; i < r->n_in; i++)
     if (!view_operand(r, i, in[i])) return false;
+  if (r->ctx->checks && !cxi_bounds_check(r->prim, r->params, r->in, &r->error))
+    return false;
   const bool good = has_programs(r->prim) ? run_nested(r) : run_single(r);
   return good && (!r->ctx->checks || check_nan(r));
 }

@@ -194,7 +194,8 @@ static bool report_failure(running *r, const cxi_error *error, bool started) {
 
 /* Releases the results if they are refused. */
 static bool check_results(running *r) {
-  if (cxi_nan_check(r->ctx, r->p, r->in, r->out, &r->call->poison)) return true;
+  if (cxi_check_results(r->ctx, r->p, r->in, r->out, &r->call->poison))
+    return true;
   for (uint32_t i = 0; i < r->p->n_out; i++) cxi_array_release(r->out[i]);
   return false;
 }
@@ -207,7 +208,7 @@ static bool run_executable(running *r, const cxi_device *device) {
       !__atomic_load_n(&r->call->entry->compiled, __ATOMIC_ACQUIRE) &&
       !check_usable(r))
     return false;
-  /* While checks are on, inputs must still be there to look for a NaN. */
+  /* While checks are on, inputs must still be there to be looked at. */
   const bool *donate = r->ctx->checks ? NULL : r->donate;
   cxi_executable *exe =
       cxi_calls_executable(r->call, device->backend, donate, &error);

@@ -17,11 +17,13 @@ struct cxi_device {
   const struct cxi_backend *backend; /* NULL: it does not compile */
 };
 
-/* While cx_checks is on, called with the results of p: true if none has a NaN,
- * or an input had one. Else reports the equation in which the first arises, at
- * its source line, and gives its poison. runtime/nan.c */
-bool cxi_nan_check(cx_ctx *ctx, const cxi_program *p, const void *const *in,
-                   cxi_array *const *out, cx *out_poison);
+/* While cx_checks is on, called with the results of p: false, with the poison
+ * of the report, if an equation makes a NaN that is in the results while no
+ * input has one, or has an index that is out of range; the report names the
+ * first such equation, at its source line. runtime/checks.c */
+bool cxi_check_results(cx_ctx *ctx, const cxi_program *p,
+                       const void *const *in, cxi_array *const *out,
+                       cx *out_poison);
 bool cxi_has_nan(cxi_type type, const void *data);
 
 /* The emitter of plain operations: infer, then the device's apply. */

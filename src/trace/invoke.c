@@ -157,7 +157,7 @@ static bool check_results(cx_ctx *ctx, const cxi_program *p,
   bool good = in != NULL;
   if (!in) *out_poison = cxi_report_memory();
   for (uint32_t i = 0; in && i < p->n_in; i++) in[i] = views[i].data;
-  good = good && cxi_nan_check(ctx, p, in, out, out_poison);
+  good = good && cxi_check_results(ctx, p, in, out, out_poison);
   for (uint32_t i = 0; !good && i < p->n_out; i++) cxi_array_release(out[i]);
   return good;
 }

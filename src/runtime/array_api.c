@@ -227,7 +227,7 @@ const void *cx_data_(cx a, const char *at) {
 /* On the CPU nothing runs ahead: a wait only asks for the values. */
 void cx_wait_(cx tree, const char *at) {
   cxi_name before __attribute__((cleanup(cxi_left))) = cxi_enter(at);
-  const uint32_t n = (uint32_t)cx_leaf_count(tree);
+  const uint32_t n = cxi_item_leaves(cxi_item_for("wait", tree));
   for (uint32_t i = 0; i < n; i++) {
     cxi_item item;
     uint64_t store;

@@ -71,8 +71,7 @@ static int create_temporary(const char *path, char *out, size_t room) {
     const int fd = open(out, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
     if (fd < 0 && errno == EEXIST) continue;
     /* Where rights cannot be set, those of a new file serve. */
-    if (fd >= 0 && stat(path, &old) == 0 &&
-        fchmod(fd, old.st_mode & 0777) != 0)
+    if (fd >= 0 && stat(path, &old) == 0 && fchmod(fd, old.st_mode & 0777) != 0)
       errno = 0;
     return fd;
   }
@@ -185,9 +184,9 @@ char *cxi_file_temporary(const char *path, cxi_error *error) {
     return name;
   }
   if (name)
-    fail(error, "write", path, errno);
+    fail(error, "write", errno);
   else
-    cxi_error_set(error, CX_EMEMORY, "no memory to write %s", path);
+    cxi_error_set(error, CX_EMEMORY, "out of memory");
   cxi_free(name);
   return NULL;
 }
@@ -199,7 +198,7 @@ bool cxi_file_replace(const char *temporary, const char *path,
   if (!failure && rename(temporary, path) != 0) failure = errno;
   if (failure) {
     unlink(temporary);
-    return fail(error, "write", path, failure);
+    return fail(error, "write", failure);
   }
   sync_folder(path);
   return true;

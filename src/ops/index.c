@@ -194,7 +194,7 @@ cx cx_dynamic_slice_(cx a, cx start, int64_t size, int axis, const char *at) {
 }
 cx cx_gather_general_(const char *at, cx a, cx starts, cx_gather_dims dims,
                       cx_at_opt opt) {
-  cxi_name before __attribute__((cleanup(cxi_left))) = cxi_enter(at);
+  cxi_name before __attribute__((cleanup(cxi_left), unused)) = cxi_enter(at);
   cxi_gather_params p = {
     .offset = cxi_dims_given(dims.offset),
     .collapsed = cxi_dims_given(dims.collapsed),

@@ -16,7 +16,7 @@
 cxi_name cxi_enter(const char *at);
 cx cxi_leave(cxi_name before, cx result);
 /* For functions that return in several places:
- *   cxi_name before __attribute__((cleanup(cxi_left))) = cxi_enter(at); */
+ *   cxi_name before __attribute__((cleanup(cxi_left), unused)) = cxi_enter(at); */
 void cxi_left(cxi_name *before);
 
 /* "f32[3,4]" of an array, for messages; lives as long as the expression. */

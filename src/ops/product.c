@@ -92,7 +92,7 @@ cx cx_matmul_(const cx *two, cx_dot_opt opt, const char *at) {
 }
 cx cx_dot_general_(const char *at, cx a, cx b, cx_dot_dims dims,
                    cx_dot_opt opt) {
-  cxi_name before __attribute__((cleanup(cxi_left))) = cxi_enter(at);
+  cxi_name before __attribute__((cleanup(cxi_left), unused)) = cxi_enter(at);
   cx ab[2] = { a, b }, poison;
   if (!cxi_promote("dot_general", 2, ab, &poison)) return poison;
   cxi_dot_general_params p = {

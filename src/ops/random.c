@@ -45,7 +45,7 @@ static bool check_float(const char *op, cx_dtype t, cx *out_poison) {
 /* -- keys -------------------------------------------------------------------------------- */
 
 cx cx_key_(uint64_t seed, const char *at) {
-  cxi_name before __attribute__((cleanup(cxi_left))) = cxi_enter(at);
+  cxi_name before __attribute__((cleanup(cxi_left), unused)) = cxi_enter(at);
   cx number = seed >> 32 ? cxi_literal_bits(CX_U64, seed)
                          : cxi_integer(CX_U32, (int64_t)seed);
   return cxi_random_seed(number);
@@ -66,7 +66,7 @@ cx cx_fold_in_(cx key, cx data, const char *at) {
   return cxi_leave(before, cxi_random_fold_in(key, data));
 }
 cx cx_split_n_(cx key, int64_t n, const char *at) {
-  cxi_name before __attribute__((cleanup(cxi_left))) = cxi_enter(at);
+  cxi_name before __attribute__((cleanup(cxi_left), unused)) = cxi_enter(at);
   cx poison;
   if (is_nothing(key)) return key;
   cx_dims shape = { .n = 1, .d = { n } };
@@ -87,7 +87,7 @@ void cx_split_(cx key, cx **out_keys, const char *at) {
   cxi_site_use(before);
 }
 cx cx_split_like_(cx key, cx tree, const char *at) {
-  cxi_name before __attribute__((cleanup(cxi_left))) = cxi_enter(at);
+  cxi_name before __attribute__((cleanup(cxi_left), unused)) = cxi_enter(at);
   int n = cx_leaf_count(tree);
   cx keys = cx_split_n_(key, n, NULL);
   cxi_mark mark = cxi_scratch_mark();

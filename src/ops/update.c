@@ -240,7 +240,7 @@ cx cx_dynamic_update_(cx a, cx value, cx start, int axis, const char *at) {
 }
 cx cx_scatter_general_(const char *at, cx_at_kind kind, cx a, cx starts,
                        cx value, cx_gather_dims dims, cx_at_opt opt) {
-  cxi_name before __attribute__((cleanup(cxi_left))) = cxi_enter(at);
+  cxi_name before __attribute__((cleanup(cxi_left), unused)) = cxi_enter(at);
   cx two[2] = { a, value }, poison;
   if (!is_kind(kind)) return no_kind(kind);
   if (!cxi_operand("scatter", &starts, &poison) ||

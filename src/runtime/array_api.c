@@ -69,7 +69,7 @@ cx cx_from_(const void *data, cx_dtype dtype, cx_dims shape, const char *at) {
  * must be 0 or 1. */
 cx cx_borrow_(const char *at, void *data, cx_dtype dtype, cx_dims shape,
               void (*release)(void *user), void *user) {
-  cxi_name before __attribute__((cleanup(cxi_left))) = cxi_enter(at);
+  cxi_name before __attribute__((cleanup(cxi_left), unused)) = cxi_enter(at);
   cx_ctx *ctx = cxi_context_need();
   const cxi_type type = ctx ? type_for("borrow", dtype, shape) : 0;
   if (!type) return cxi_poison_last();
@@ -83,7 +83,7 @@ cx cx_borrow_(const char *at, void *data, cx_dtype dtype, cx_dims shape,
 }
 
 cx cx_spec_(cx_dtype dtype, cx_dims shape, const char *at) {
-  cxi_name before __attribute__((cleanup(cxi_left))) = cxi_enter(at);
+  cxi_name before __attribute__((cleanup(cxi_left), unused)) = cxi_enter(at);
   if (!cxi_context_need()) return cxi_poison_last();
   const cxi_type type = type_for("spec", dtype, shape);
   if (!type) return cxi_poison_last();
@@ -101,7 +101,7 @@ static cx spec_leaf(const cx *leaves, void *unused) {
 }
 
 cx cx_spec_like_(cx tree, const char *at) {
-  cxi_name before __attribute__((cleanup(cxi_left))) = cxi_enter(at);
+  cxi_name before __attribute__((cleanup(cxi_left), unused)) = cxi_enter(at);
   if (cxi_is_poison(tree)) return tree;
   return cxi_tree_map("spec_like", false, 1, &tree, spec_leaf, NULL);
 }
@@ -226,7 +226,7 @@ const void *cx_data_(cx a, const char *at) {
 
 /* On the CPU nothing runs ahead: a wait only asks for the values. */
 void cx_wait_(cx tree, const char *at) {
-  cxi_name before __attribute__((cleanup(cxi_left))) = cxi_enter(at);
+  cxi_name before __attribute__((cleanup(cxi_left), unused)) = cxi_enter(at);
   const uint32_t n = cxi_item_leaves(cxi_item_for("wait", tree));
   for (uint32_t i = 0; i < n; i++) {
     cxi_item item;

@@ -91,7 +91,7 @@ static cx gather(cx_ctx *ctx, const cxi_view *from) {
 }
 
 cx cx_from_dlpack_(struct DLManagedTensorVersioned *t, const char *at) {
-  cxi_name before __attribute__((cleanup(cxi_left))) = cxi_enter(at);
+  cxi_name before __attribute__((cleanup(cxi_left), unused)) = cxi_enter(at);
   cx_ctx *ctx = cxi_context_need();
   if (!t) {
     if (ctx) cxi_report(CX_EUSER, "from_dlpack: NULL");
@@ -135,7 +135,7 @@ static void take_back(managed *self) {
 }
 
 struct DLManagedTensorVersioned *cx_to_dlpack_(cx a, const char *at) {
-  cxi_name before __attribute__((cleanup(cxi_left))) = cxi_enter(at);
+  cxi_name before __attribute__((cleanup(cxi_left), unused)) = cxi_enter(at);
   cxi_item item;
   uint64_t bits;
   if (!cxi_elements("to_dlpack", a, &item, &bits)) return NULL;

@@ -168,7 +168,7 @@ static void print_array(cx a, int indent) {
 }
 
 void cx_print_(cx tree, const char *at) {
-  cxi_name before __attribute__((cleanup(cxi_left))) = cxi_enter(at);
+  cxi_name before __attribute__((cleanup(cxi_left), unused)) = cxi_enter(at);
   const int n = cx_leaf_count(tree);
   if (cxi_item_peek(tree).kind != CXI_ITEM_TREE) {
     print_array(tree, 0);

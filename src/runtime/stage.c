@@ -113,7 +113,7 @@ const char *cx_program_text(const cx_program *program) {
 }
 
 cx_fn cx_program_fn_(const cx_program *program, const char *at) {
-  cxi_name before __attribute__((cleanup(cxi_left))) = cxi_enter(at);
+  cxi_name before __attribute__((cleanup(cxi_left), unused)) = cxi_enter(at);
   if (!program || !cxi_context_need()) return NULL;
   return cxi_fn_of_program(program->p, program->name, program->n_leading,
                            program->leading, program->n_args, program->args,
@@ -148,7 +148,7 @@ static cx_program *with_signature(const cxi_program *p) {
   return NULL;
 }
 cx_program *cx_program_parse_(const char *text, const char *at) {
-  cxi_name before __attribute__((cleanup(cxi_left))) = cxi_enter(at);
+  cxi_name before __attribute__((cleanup(cxi_left), unused)) = cxi_enter(at);
   cxi_error error = { 0 };
   if (!cxi_context_need()) return NULL;
   const cxi_program *p =
@@ -167,7 +167,7 @@ cx_program *cx_program_parse_(const char *text, const char *at) {
   return made;
 }
 cx_fn cx_parse_(const char *text, const char *at) {
-  cxi_name before __attribute__((cleanup(cxi_left))) = cxi_enter(at);
+  cxi_name before __attribute__((cleanup(cxi_left), unused)) = cxi_enter(at);
   cx_program *program = cx_program_parse_(text, NULL);
   cx_fn f = cx_program_fn_(program, NULL);
   cx_program_free(program);

@@ -223,7 +223,7 @@ static bool def_valid(const cx_def *def) {
 }
 
 cx_fn cx_fn_make_(const cx_def *def, const void *env, const char *at) {
-  cxi_name before __attribute__((cleanup(cxi_left))) = cxi_enter(at);
+  cxi_name before __attribute__((cleanup(cxi_left), unused)) = cxi_enter(at);
   if (!def || !def_valid(def)) return NULL;
   cxi_code draft;
   cxi_captures captures = { 0 };
@@ -256,7 +256,7 @@ cx_fn cx_fn_make_(const cx_def *def, const void *env, const char *at) {
 }
 
 cx_fn cx_fn_of_op_(const char *name, const char *at) {
-  cxi_name before __attribute__((cleanup(cxi_left))) = cxi_enter(at);
+  cxi_name before __attribute__((cleanup(cxi_left), unused)) = cxi_enter(at);
   const cx_op op = name ? cxi_op_find(name) : 0;
   if (!op) {
     cxi_reportf(CX_ETREE, "op: no elementwise operation is called \"%s\"",

@@ -286,7 +286,7 @@ static bool keepable(const char *what, cx a, cxi_item *out, cx *out_result) {
 }
 
 cx cx_keep_(cx a, const char *at) {
-  cxi_name before __attribute__((cleanup(cxi_left))) = cxi_enter(at);
+  cxi_name before __attribute__((cleanup(cxi_left), unused)) = cxi_enter(at);
   cxi_item item;
   cx result;
   if (!keepable("keep", a, &item, &result)) return result;
@@ -296,7 +296,7 @@ cx cx_keep_(cx a, const char *at) {
 }
 
 void cx_drop_(cx a, const char *at) {
-  cxi_name before __attribute__((cleanup(cxi_left))) = cxi_enter(at);
+  cxi_name before __attribute__((cleanup(cxi_left), unused)) = cxi_enter(at);
   cx_ctx *ctx = cxi_context_now();
   const uint32_t k = a.index - 1 - CXI_KEPT_FIRST;
   if (a.index == 0 || cx_is_none(a) || cxi_is_number(a)) return;
@@ -308,7 +308,7 @@ void cx_drop_(cx a, const char *at) {
 
 /* The outermost scope keeps what escapes from it. */
 cx cx_escape_(cx a, const char *at) {
-  cxi_name before __attribute__((cleanup(cxi_left))) = cxi_enter(at);
+  cxi_name before __attribute__((cleanup(cxi_left), unused)) = cxi_enter(at);
   cxi_item item;
   cx result;
   cx_ctx *ctx = cxi_context_now();
@@ -324,7 +324,7 @@ cx cx_escape_(cx a, const char *at) {
 }
 
 void cx_swap_(cx *slot, cx a, const char *at) {
-  cxi_name before __attribute__((cleanup(cxi_left))) = cxi_enter(at);
+  cxi_name before __attribute__((cleanup(cxi_left), unused)) = cxi_enter(at);
   if (!slot) {
     cxi_report(CX_EUSER, "swap: no place");
     return;

@@ -185,14 +185,14 @@ static cx_fn linearize(cx_fn f, cx primals, cx *out_value, bool pulls) {
 }
 
 cx_fn cx_linearize_(cx_fn f, cx primals, cx *out_value, const char *at) {
-  cxi_name before __attribute__((cleanup(cxi_left))) = cxi_enter(at);
+  cxi_name before __attribute__((cleanup(cxi_left), unused)) = cxi_enter(at);
   if (f && cxi_context_need()) return linearize(f, primals, out_value, false);
   if (out_value) *out_value = cxi_poison_last();
   return NULL;
 }
 
 cx_fn cx_pullback_(cx_fn f, cx primals, cx *out_value, const char *at) {
-  cxi_name before __attribute__((cleanup(cxi_left))) = cxi_enter(at);
+  cxi_name before __attribute__((cleanup(cxi_left), unused)) = cxi_enter(at);
   if (f && cxi_context_need()) return linearize(f, primals, out_value, true);
   if (out_value) *out_value = cxi_poison_last();
   return NULL;

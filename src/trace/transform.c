@@ -285,28 +285,28 @@ cx_fn cx_checkpoint_(cx_fn f, cx_checkpoint_opt opt, const char *at) {
 /* -- without options ------------------------------------------------------ */
 
 cx_fn cx_jvp_(cx_fn f, const char *at) {
-  cxi_name before __attribute__((cleanup(cxi_left))) = cxi_enter(at);
+  cxi_name before __attribute__((cleanup(cxi_left), unused)) = cxi_enter(at);
   return plain(CXI_CODE_JVP, "jvp", f);
 }
 cx_fn cx_vjp_(cx_fn f, const char *at) {
-  cxi_name before __attribute__((cleanup(cxi_left))) = cxi_enter(at);
+  cxi_name before __attribute__((cleanup(cxi_left), unused)) = cxi_enter(at);
   return plain(CXI_CODE_VJP, "vjp", f);
 }
 cx_fn cx_jacfwd_(cx_fn f, const char *at) {
-  cxi_name before __attribute__((cleanup(cxi_left))) = cxi_enter(at);
+  cxi_name before __attribute__((cleanup(cxi_left), unused)) = cxi_enter(at);
   return plain(CXI_CODE_JACFWD, "jacfwd", f);
 }
 cx_fn cx_jacrev_(cx_fn f, const char *at) {
-  cxi_name before __attribute__((cleanup(cxi_left))) = cxi_enter(at);
+  cxi_name before __attribute__((cleanup(cxi_left), unused)) = cxi_enter(at);
   return plain(CXI_CODE_JACREV, "jacrev", f);
 }
 cx_fn cx_hessian_(cx_fn f, const char *at) {
-  cxi_name before __attribute__((cleanup(cxi_left))) = cxi_enter(at);
+  cxi_name before __attribute__((cleanup(cxi_left), unused)) = cxi_enter(at);
   return cx_jacfwd_(cx_jacrev_(f, NULL), NULL);
 }
 
 cx_fn cx_custom_jvp_(cx_fn f, cx_fn rule, const char *at) {
-  cxi_name before __attribute__((cleanup(cxi_left))) = cxi_enter(at);
+  cxi_name before __attribute__((cleanup(cxi_left), unused)) = cxi_enter(at);
   making m;
   return start(&m, CXI_CODE_CUSTOM_JVP, "custom_jvp", 2,
                (const cx_fn[]){ f, rule })
@@ -315,7 +315,7 @@ cx_fn cx_custom_jvp_(cx_fn f, cx_fn rule, const char *at) {
 }
 
 cx_fn cx_custom_vjp_(cx_fn f, cx_fn fwd, cx_fn bwd, const char *at) {
-  cxi_name before __attribute__((cleanup(cxi_left))) = cxi_enter(at);
+  cxi_name before __attribute__((cleanup(cxi_left), unused)) = cxi_enter(at);
   making m;
   return start(&m, CXI_CODE_CUSTOM_VJP, "custom_vjp", 3,
                (const cx_fn[]){ f, fwd, bwd })

@@ -181,7 +181,7 @@ static cxi_item leaf_at(cxi_item item, uint32_t i) {
 }
 
 cx cx_leaf_(cx tree, int i, const char *at) {
-  cxi_name before __attribute__((cleanup(cxi_left))) = cxi_enter(at);
+  cxi_name before __attribute__((cleanup(cxi_left), unused)) = cxi_enter(at);
   const cxi_item item = cxi_item_for("leaf", tree);
   if (item.kind == CXI_ITEM_POISON) return item.as.handle;
   const cxi_item leaf = leaf_at(item, i < 0 ? UINT32_MAX : (uint32_t)i);
@@ -230,7 +230,7 @@ static cxi_item rebuild(cxi_item like, const cxi_item **leaves, bool *failed) {
 }
 
 cx cx_unflatten_(const char *at, cx like, int n, const cx *leaves) {
-  cxi_name before __attribute__((cleanup(cxi_left))) = cxi_enter(at);
+  cxi_name before __attribute__((cleanup(cxi_left), unused)) = cxi_enter(at);
   const cxi_item item = cxi_item_for("unflatten", like);
   if (item.kind == CXI_ITEM_POISON) return item.as.handle;
   if (n < 0 || (uint32_t)n != cxi_item_leaves(item))

@@ -146,7 +146,7 @@ static cx cast_floating_leaf(const cx *leaves, void *type) {
 }
 
 cx cx_tree_cast_(cx tree, cx_dtype type, const char *at) {
-  cxi_name before __attribute__((cleanup(cxi_left))) = cxi_enter(at);
+  cxi_name before __attribute__((cleanup(cxi_left), unused)) = cxi_enter(at);
   return cxi_tree_map("tree_cast", false, 1, &tree, cast_floating_leaf, &type);
 }
 
@@ -188,7 +188,7 @@ static cx stack_leaf(const cx *leaves, void *n) {
 }
 
 cx cx_tree_stack_(cx items, const char *at) {
-  cxi_name before __attribute__((cleanup(cxi_left))) = cxi_enter(at);
+  cxi_name before __attribute__((cleanup(cxi_left), unused)) = cxi_enter(at);
   int n = cx_len(items);
   if (cxi_is_poison(items)) return items;
   if (n == 0) return cxi_report(CX_ETREE, "tree_stack: a tree of items");
@@ -205,7 +205,7 @@ cx cx_tree_stack_(cx items, const char *at) {
 
 /* The root of the sum of squares over all leaves, in f32 or wider. */
 cx cx_global_norm_(cx tree, const char *at) {
-  cxi_name before __attribute__((cleanup(cxi_left))) = cxi_enter(at);
+  cxi_name before __attribute__((cleanup(cxi_left), unused)) = cxi_enter(at);
   const int n = cx_leaf_count(tree);
   cx sum = cxi_is_poison(tree) ? tree : (cx){ 0, 0 };
   for (int i = 0; i < n && !cxi_is_poison(sum); i++) {

@@ -15,13 +15,13 @@ static cxi_type type_of(cx a, const char *what) {
 }
 
 int cx_ndim_(cx a, const char *at) {
-  cxi_name before __attribute__((cleanup(cxi_left))) = cxi_enter(at);
+  cxi_name before __attribute__((cleanup(cxi_left), unused)) = cxi_enter(at);
   const cxi_type type = type_of(a, "ndim");
   return type ? cxi_type_rank(type) : 0;
 }
 
 int64_t cx_dim_(cx a, int axis, const char *at) {
-  cxi_name before __attribute__((cleanup(cxi_left))) = cxi_enter(at);
+  cxi_name before __attribute__((cleanup(cxi_left), unused)) = cxi_enter(at);
   const cxi_type type = type_of(a, "dim");
   if (!type) return 1;
   const cx_dims *shape = cxi_type_shape(type);
@@ -35,19 +35,19 @@ int64_t cx_dim_(cx a, int axis, const char *at) {
 
 /* f32 of what has no dtype, so that switches stay harmless. */
 cx_dtype cx_type_(cx a, const char *at) {
-  cxi_name before __attribute__((cleanup(cxi_left))) = cxi_enter(at);
+  cxi_name before __attribute__((cleanup(cxi_left), unused)) = cxi_enter(at);
   const cxi_type type = type_of(a, "type");
   return type ? cxi_type_dtype(type) : CX_F32;
 }
 
 cx_dims cx_shape_(cx a, const char *at) {
-  cxi_name before __attribute__((cleanup(cxi_left))) = cxi_enter(at);
+  cxi_name before __attribute__((cleanup(cxi_left), unused)) = cxi_enter(at);
   const cxi_type type = type_of(a, "shape");
   return type ? *cxi_type_shape(type) : CX_SCALAR;
 }
 
 int64_t cx_size_(cx a, const char *at) {
-  cxi_name before __attribute__((cleanup(cxi_left))) = cxi_enter(at);
+  cxi_name before __attribute__((cleanup(cxi_left), unused)) = cxi_enter(at);
   const cxi_type type = type_of(a, "size");
   return type ? cxi_dims_count(cxi_type_shape(type)) : 0;
 }

@@ -27,7 +27,7 @@ static void orthonormal(cx q, double tolerance) {
               tolerance);
 }
 static cx random(cx_dtype type, cx_dims shape, uint64_t seed) {
-  return cx_random_like(cx_spec_(type, shape), seed);
+  return cx_random_like(cx_spec(type, shape), seed);
 }
 static const cx_dims shapes[] = {
   { 2, { 1, 1 } }, { 2, { 2, 2 } },    { 2, { 5, 3 } },   { 2, { 3, 5 } },

@@ -40,6 +40,9 @@ static void operations(void **state) {
   FINDS(cx_pick(m, cx_array(int32_t, 0, 1, 9)), CX_EINDEX, "index 9");
   FINDS(cx_at_add(v, (ints(2, 7)), 1), CX_EINDEX,
         "scatter_add: index 7 is out of range for axis 0 of f32[5]");
+  FINDS(cx_at_mul(v, (ints(2, 7)), 2), CX_EINDEX, "scatter_mul: index 7");
+  FINDS(cx_at_min(v, (ints(2, 7)), 2), CX_EINDEX, "scatter_min: index 7");
+  FINDS(cx_at_max(v, (ints(2, 7)), 2), CX_EINDEX, "scatter_max: index 7");
   FINDS(cx_at_set(v, (ints(5, 2)), 1), CX_EINDEX, "scatter: index 5");
   FINDS(cx_dynamic_slice(v, cx_scalar(3, CX_I32), 3, 0), CX_EINDEX,
         "dynamic_slice: index 3 is out of range for axis 0 of f32[5] (3 "

@@ -15,6 +15,9 @@ static bool has_indices(cxi_prim prim) {
   case CXI_PRIM_gather:
   case CXI_PRIM_scatter:
   case CXI_PRIM_scatter_add:
+  case CXI_PRIM_scatter_mul:
+  case CXI_PRIM_scatter_min:
+  case CXI_PRIM_scatter_max:
     return true;
   default:
     return false;
@@ -89,6 +92,9 @@ bool cxi_bounds_check(cxi_prim prim, const void *params, const cxi_view *in,
     return check_windows(in, &w, in + 1, error);
   case CXI_PRIM_scatter:
   case CXI_PRIM_scatter_add:
+  case CXI_PRIM_scatter_mul:
+  case CXI_PRIM_scatter_min:
+  case CXI_PRIM_scatter_max:
     w = cxi_scatter_windows(params,
                             cxi_type_make(in[0].type.type, in[0].type.shape),
                             cxi_type_make(in[2].type.type, in[2].type.shape));

@@ -269,6 +269,8 @@ static void compositions(void **state) {
   near(cx_logaddexp2(f64(1000), f64(1000)), 1001, 0);
   near(cx_logaddexp2(f64(-INFINITY), f64(-INFINITY)), -INFINITY, 0);
   near(cx_xlogy(f64(0), f64(0)), 0, 0);
+  near(cx_xlogy(f64(0), f64(NAN)), NAN, 0);
+  near(cx_xlogy(f64(0), f64(-2)), 0, 0);
   near(cx_xlogy(f64(2), f64(3)), 2 * log(3), 1e-15);
   near(cx_xlog1py(f64(0), f64(-1)), 0, 0);
   near(cx_xlog1py(f64(2), f64(1e-20)), 2e-20, 1e-15);

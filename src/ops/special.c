@@ -68,13 +68,14 @@ static cx log_ndtr(cx x) {
   return cxi_select(cxi_compare(CXI_PRIM_ne, x, x), result, x);
 }
 
-/* x log y, or x log1p(y) with low = -1. Where x is 0 and the logarithm is not
- * finite, the latter counts as 0 so that the product and its derivatives are. */
+/* x log y, or x log1p(y) with low = -1; NaN if y is. Where x is 0 and the
+ * logarithm is not finite, that counts as 0 so that the product and its
+ * derivatives are. */
 static cx times_log(cx x, cx y, double low) {
-  cx positive = cxi_binary(CXI_PRIM_and, compare(CXI_PRIM_gt, y, low),
-                           unary(CXI_PRIM_is_finite, y));
+  cx at_most = compare(CXI_PRIM_le, y, low);
+  cx infinite = compare(CXI_PRIM_eq, y, INFINITY);
   cx guarded = cxi_binary(CXI_PRIM_and, compare(CXI_PRIM_eq, x, 0),
-                          unary(CXI_PRIM_not, positive));
+                          cxi_binary(CXI_PRIM_or, at_most, infinite));
   cx safe = cxi_select(guarded, y, like(y, low + 1));
   return cxi_mul(x, unary(low < 0 ? CXI_PRIM_log1p : CXI_PRIM_log, safe));
 }

@@ -66,6 +66,10 @@ static const char *const plain[][2] = {
   { "sqrt", "sqrt" },
   { "rsqrt", "rsqrt" },
   { "square", "square" },
+  { "nextafter", "nextafter" },
+  { "population_count", "population_count" },
+  { "clz", "clz" },
+  { "mulhi", "mulhi" },
   { "is_finite", "is_finite" },
   { "not", "not" },
   { "add", "add" },
@@ -166,6 +170,13 @@ static void write_round(jaxpr_program *p, jaxpr_equation *e) {
   bool away = strcmp(choice(e, "rounding_method"), "AWAY_FROM_ZERO") == 0;
   *e->out = jaxpr_emit(p, e->out->dtype, e->out->shape, 1, e->in,
                        "round[away=%s]", away ? "true" : "false");
+}
+static void write_reduce_precision(jaxpr_program *p, jaxpr_equation *e) {
+  *e->out =
+      jaxpr_emit(p, e->out->dtype, e->out->shape, 1, e->in,
+                 "reduce_precision[exponent_bits=%lld, mantissa_bits=%lld]",
+                 (long long)integer(e, "exponent_bits"),
+                 (long long)integer(e, "mantissa_bits"));
 }
 static void write_name(jaxpr_program *p, jaxpr_equation *e) {
   const char *name = json_string_value(json_object_get(e->k, "name"));
@@ -307,6 +318,28 @@ static void write_pad(jaxpr_program *p, jaxpr_equation *e) {
                        "pad[low=%s, high=%s, interior=%s]", jaxpr_list(low),
                        jaxpr_list(high), jaxpr_list(interior));
 }
+/* Axis after axis, seen as (outer, one copy): copies are an axis between. */
+static void write_tile(jaxpr_program *p, jaxpr_equation *e) {
+  const cx_dims reps = jaxpr_dims(list(e, "reps"));
+  ref x = *e->in;
+  cx_dims shape = x.shape;
+  for (int axis = 0; axis < reps.n && axis < shape.n; axis++) {
+    if (reps.d[axis] == 1) continue;
+    int64_t outer = 1, copy = 1;
+    for (int i = 0; i < axis; i++) outer *= shape.d[i];
+    for (int i = axis; i < shape.n; i++) copy *= shape.d[i];
+    const cx_dims flat = { 2, { outer, copy } };
+    const cx_dims many = { 3, { outer, reps.d[axis], copy } };
+    shape.d[axis] *= reps.d[axis];
+    x = jaxpr_emit(p, x.dtype, flat, 1, &x, "reshape[shape=%s]",
+                   jaxpr_list(flat));
+    x = jaxpr_emit(p, x.dtype, many, 1, &x,
+                   "broadcast_in_dim[shape=%s, map=(0,2)]", jaxpr_list(many));
+    x = jaxpr_emit(p, x.dtype, shape, 1, &x, "reshape[shape=%s]",
+                   jaxpr_list(shape));
+  }
+  *e->out = x;
+}
 static void write_iota(jaxpr_program *p, jaxpr_equation *e) {
   *e->out = jaxpr_emit(
       p, e->out->dtype, e->out->shape, 0, NULL,
@@ -355,7 +388,20 @@ static double fill_value(const jaxpr_equation *e) {
   if (json_is_boolean(x)) return json_is_true(x);
   return x ? json_number_value(x) : NAN;
 }
+static bool is_empty(cx_dims shape) {
+  for (int i = 0; i < shape.n; i++)
+    if (shape.d[i] == 0) return true;
+  return false;
+}
+/* JAX lets windows of 1 be at no place of an axis of 0. */
+static bool nothing_there(const jaxpr_equation *e, cx_dims moved) {
+  return is_empty(moved) && is_empty(e->in->shape);
+}
 static void write_gather(jaxpr_program *p, jaxpr_equation *e) {
+  if (nothing_there(e, e->out->shape)) {
+    *e->out = jaxpr_full(p, e->out->dtype, e->out->shape, 0);
+    return;
+  }
   const json_t *d = list(e, "dimension_numbers");
   *e->out = jaxpr_emit(
       p, e->out->dtype, e->out->shape, 2, e->in,
@@ -381,6 +427,10 @@ static void write_scatter(jaxpr_program *p, jaxpr_equation *e) {
   if (sub)
     e->in[2] =
         jaxpr_emit(p, e->in[2].dtype, e->in[2].shape, 1, &e->in[2], "neg");
+  if (nothing_there(e, e->in[2].shape)) {
+    *e->out = *e->in;
+    return;
+  }
   *e->out = jaxpr_emit(
       p, e->out->dtype, e->out->shape, 3, e->in,
       "scatter%s%s[window=%s, inserted=%s, start_map=%s, operand_batch=%s, "
@@ -448,6 +498,24 @@ static void write_select_window(jaxpr_program *p, jaxpr_equation *e) {
   *e->out = jaxpr_emit(p, e->out->dtype, e->out->shape, 2, e->in,
                        "%s[%s, least=%s]", e->name,
                        jaxpr_window(e, e->in[1].shape.n), least ? "true" : "false");
+}
+/* Results that nobody uses have no recorded type. */
+static void write_sort(jaxpr_program *p, jaxpr_equation *e) {
+  for (int i = 0; i < e->n_out; i++)
+    e->out[i] = (ref){ .dtype = e->in[i].dtype, .shape = e->in[i].shape };
+  jaxpr_emit_n(p, e->n_out, e->out, e->n_in, e->in,
+               "sort[axis=%lld, n_keys=%lld, stable=%s]",
+               (long long)integer(e, "dimension"),
+               (long long)integer(e, "num_keys"), truth(e, "is_stable"));
+}
+static void write_top_k(jaxpr_program *p, jaxpr_equation *e) {
+  cx_dims shape = e->in->shape;
+  const int64_t axis = integer(e, "axis"), k = integer(e, "k");
+  if (axis >= 0 && axis < shape.n) shape.d[axis] = k;
+  e->out[0] = (ref){ .dtype = e->in->dtype, .shape = shape };
+  e->out[1] = (ref){ .dtype = CX_I32, .shape = shape };
+  jaxpr_emit_n(p, 2, e->out, 1, e->in, "top_k[k=%lld, axis=%lld]",
+               (long long)k, (long long)axis);
 }
 /* An algorithm (BF16_BF16_F32_X3, ...) is a lower bound on precision, which the
  * product of the operands' own dtype satisfies; XLA's CPU does the same. */
@@ -550,6 +618,7 @@ static const struct {
   { "integer_pow", write_integer_pow },
   { "round", write_round },
   { "name", write_name },
+  { "reduce_precision", write_reduce_precision },
   { "one_minus_square", write_one_minus_square },
   { "polynomial", write_polynomial },
   { "broadcast_in_dim", write_broadcast },
@@ -564,6 +633,7 @@ static const struct {
   { "split", write_split },
   { "slice", write_slice },
   { "pad", write_pad },
+  { "tile", write_tile },
   { "iota", write_iota },
   { "empty", write_empty },
   { "empty2", write_empty },
@@ -595,6 +665,8 @@ static const struct {
   { "cumlogsumexp", write_cumulate },
   { "argmax", write_argmax },
   { "argmin", write_argmax },
+  { "sort", write_sort },
+  { "top_k", write_top_k },
   { "dot_general", write_dot },
   { "conv_general_dilated", write_conv },
   { "random_bits", write_bits },

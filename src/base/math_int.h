@@ -2,13 +2,18 @@
  *
  * For each dtype (the suffixes are those of the dtypes): cxi_add, sub, mul,
  * neg, abs, sign, div, rem, pow, integer_pow, max, min, shift_left,
- * shift_right_logical and shift_right_arithmetic; math_int.inc is the text.
+ * shift_right_logical, shift_right_arithmetic, population_count, clz and
+ * mulhi; math_int.inc is the text.
  * Sums and products wrap; nothing an operand can be is undefined. */
 #ifndef CXI_MATH_INT_H
 #define CXI_MATH_INT_H
 
 #include <stdbool.h>
 #include <stdint.h>
+
+/* Products of 64 bits by 64. */
+__extension__ typedef unsigned __int128 cxi_wide;
+__extension__ typedef __int128 cxi_wide_signed;
 
 /* The including file names its element type T, the unsigned type U of its
  * width, the unsigned type W in which sums do not overflow, and the suffix. */

@@ -24,6 +24,7 @@ cx cxi_select_n(cx which, uint32_t n, const cx *cases);
 cx cxi_clamp(cx lo, cx x, cx hi);
 cx cxi_integer_pow(cx x, int64_t y);
 cx cxi_round(cx x, bool away);
+cx cxi_reduce_precision(cx x, int64_t exponent_bits, int64_t mantissa_bits);
 cx cxi_convert(cx x, cx_dtype type);          /* x if it has the type */
 cx cxi_bitcast(cx x, cx_dtype type);
 /* Arithmetic with a number of x's dtype: x * 2 is cxi_scale(x, 2). */
@@ -66,6 +67,15 @@ cx cxi_scatter_add(cx x, cx indices, cx updates,
 /* Any of the scatters, whose parameters have the same fields. */
 cx cxi_scatter_by(cxi_prim prim, cx x, cx indices, cx updates,
                   const cxi_scatter_params *params);
+
+/* out[..., j, ...] = x[..., indices[..., j, ...], ...] along the axis; the
+ * indices are in range, none twice in a line. */
+cx cxi_gather_along(cx x, cx indices, int axis);
+
+/* -- sort ----------------------------------------------------------------------------- */
+/* out[] of n operands, or of 2: values, i32 indices. False after reporting. */
+bool cxi_sort(const cxi_sort_params *params, uint32_t n, const cx *in, cx *out);
+bool cxi_top_k(cx x, int64_t k, int axis, cx *out);
 
 /* -- reduce; no axes: x -------------------------------------------------------------- */
 cx cxi_reduce(cxi_prim prim, cx x, cx_dims axes); /* reduce_* */

@@ -46,6 +46,14 @@ cx cxi_round(cx x, bool away) {
   return cxi_emit1(CXI_PRIM_round, &params, 1, &x);
 }
 
+cx cxi_reduce_precision(cx x, int64_t exponent_bits, int64_t mantissa_bits) {
+  const cxi_reduce_precision_params params = {
+    .exponent_bits = exponent_bits,
+    .mantissa_bits = mantissa_bits,
+  };
+  return cxi_emit1(CXI_PRIM_reduce_precision, &params, 1, &x);
+}
+
 cx cxi_convert(cx x, cx_dtype type) {
   if (cxi_given(x) && cxi_dtype_at(x) == type) return x;
   cxi_convert_params params = { .type = type };

@@ -54,3 +54,29 @@ cx cxi_scatter_add(cx x, cx indices, cx updates,
   return cxi_emit1(CXI_PRIM_scatter_add, params, 3,
                    (cx[]){ x, indices, updates });
 }
+
+/* Seen as (outer, along, inner), so that there is an axis left for the
+ * gather's index whatever the rank. */
+cx cxi_gather_along(cx x, cx indices, int axis) {
+  const cx_dims shape = cxi_shape_at(x), to = cxi_shape_at(indices);
+  if (!cxi_given(x) || !cxi_given(indices)) return cxi_given(x) ? indices : x;
+  if (cxi_dims_count(&to) == 0)
+    return cxi_zeros(cxi_type_make(cxi_dtype_at(x), to));
+  int64_t outer = 1, inner = 1;
+  for (int i = 0; i < axis; i++) outer *= shape.d[i];
+  for (int i = axis + 1; i < shape.n; i++) inner *= shape.d[i];
+  const cx_dims beside = { 2, { 0, 2 } }, along = { 1, { 1 } };
+  const cxi_gather_params p = {
+    .collapsed = along,
+    .start_map = along,
+    .operand_batch = beside,
+    .index_batch = beside,
+    .sizes = cxi_dims_repeat(3, 1),
+    .mode = CX_IN_BOUNDS,
+    .fill = __builtin_nan(""),
+    .unique = true,
+  };
+  x = cxi_reshape(x, (cx_dims){ 3, { outer, shape.d[axis], inner } });
+  indices = cxi_reshape(indices, (cx_dims){ 4, { outer, to.d[axis], inner, 1 } });
+  return cxi_reshape(cxi_gather(x, indices, &p), to);
+}

@@ -2,7 +2,9 @@
 #include "primitives/kernels.h"
 
 #include <math.h>
+#include <string.h>
 
+#include "base/float_bits.h"
 #include "base/math.h"
 
 /* The included file is compiled once for each dtype: ELEMENT is what is

@@ -1,0 +1,250 @@
+/* sort_evaluate.c - sort and top_k in plain C: keys as unsigned integers,
+ * sorted digit by digit.
+ *
+ * Several keys are sorted one after the other, the least significant first,
+ * each time without changing the order of equal ones. */
+#include <inttypes.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/dtype.h"
+#include "primitives/sort.h"
+
+enum {
+  DIGITS = 256,
+  FEW = 64,     /* elements up to which insertion is the faster way */
+  SELECTED = 32 /* results up to which top_k keeps a list instead of sorting */
+};
+
+/* An element of a line: where it stands and what it counts for. */
+typedef struct item {
+  uint64_t key;
+  int64_t index;
+} item;
+
+/* Two arrays of n items in one block. */
+typedef struct items {
+  item *at, *room;
+  int64_t n;
+} items;
+
+static bool items_open(items *s, const char *op, int64_t n, cxi_error *error) {
+  const int64_t bytes = cxi_size_mul(n, 2 * (int64_t)sizeof(item));
+  s->at = bytes < 0 ? NULL : cxi_alloc((size_t)bytes);
+  if (!s->at)
+    return cxi_error_set(error, CX_EMEMORY,
+                         "%s: no memory for %" PRId64 " elements", op, n);
+  s->room = s->at + n;
+  s->n = n;
+  return true;
+}
+
+static void items_close(items *s) {
+  cxi_free(s->at < s->room ? s->at : s->room);
+}
+
+/* -- keys ------------------------------------------------------------------ */
+
+/* A dtype's bits: the highest, all of them, those of infinity (0: no float),
+ * and whether the highest is a sign. */
+typedef struct format {
+  uint64_t sign, all, infinity;
+  bool is_signed;
+} format;
+
+static format format_of(cx_dtype type) {
+  const uint64_t sign = (uint64_t)1 << (8 * cxi_dtype_bytes(type) - 1);
+  format f = { sign, sign | (sign - 1), 0, cxi_dtype_kind(type) == CXI_SIGNED };
+  if (cxi_dtype_is_float(type))
+    cxi_element_set(type, &f.infinity, __builtin_inf());
+  return f;
+}
+
+/* Unsigned integers in the order of the elements. */
+static inline uint64_t key_of(const format *f, uint64_t bits) {
+  if (!f->infinity) return f->is_signed ? bits ^ f->sign : bits;
+  const uint64_t magnitude = bits & ~f->sign;
+  if (magnitude > f->infinity) return f->all;
+  if (magnitude == 0) return f->sign;
+  return bits & f->sign ? ~bits & f->all : bits | f->sign;
+}
+
+static inline uint64_t bits_at(const char *at, size_t bytes) {
+  uint64_t bits = 0;
+  memcpy(&bits, at, bytes);
+  return bits;
+}
+
+/* The keys of the items' elements in the line that begins at `line`; flip is
+ * all bits for the opposite order. */
+static inline __attribute__((always_inline)) void
+read_sized(items *s, const format *f, const char *line, int64_t stride,
+           uint64_t flip, size_t bytes) {
+  for (int64_t i = 0; i < s->n; i++) {
+    const char *at = line + s->at[i].index * stride * (int64_t)bytes;
+    s->at[i].key = key_of(f, bits_at(at, bytes)) ^ flip;
+  }
+}
+
+static void read_keys(items *s, cx_dtype type, const char *line, int64_t stride,
+                      bool descending) {
+  const format f = format_of(type);
+  const uint64_t flip = descending ? f.all : 0;
+  switch (cxi_dtype_bytes(type)) {
+  case 1:
+    read_sized(s, &f, line, stride, flip, 1);
+    break;
+  case 2:
+    read_sized(s, &f, line, stride, flip, 2);
+    break;
+  case 4:
+    read_sized(s, &f, line, stride, flip, 4);
+    break;
+  default:
+    read_sized(s, &f, line, stride, flip, 8);
+    break;
+  }
+}
+
+/* -- sorting --------------------------------------------------------------- */
+
+/* Inserts x into the sorted items [0, n), after its equals. */
+static inline void insert(item *sorted, int64_t n, item x) {
+  for (; n > 0 && sorted[n - 1].key > x.key; n--) sorted[n] = sorted[n - 1];
+  sorted[n] = x;
+}
+
+/* One pass: to room in the order of one digit; counts[] of each digit. */
+static void scatter_digit(items *s, const int64_t *counts, int shift) {
+  int64_t place[DIGITS], sum = 0;
+  for (int d = 0; d < DIGITS; d++) place[d] = sum, sum += counts[d];
+  for (int64_t i = 0; i < s->n; i++)
+    s->room[place[s->at[i].key >> shift & (DIGITS - 1)]++] = s->at[i];
+  item *sorted = s->room;
+  s->room = s->at;
+  s->at = sorted;
+}
+
+/* By keys of so many bytes, in linear time, equal ones as they are. */
+static void sort_items(items *s, size_t bytes) {
+  if (s->n <= FEW) {
+    for (int64_t i = 1; i < s->n; i++) insert(s->at, i, s->at[i]);
+    return;
+  }
+  int64_t counts[8][DIGITS] = { { 0 } };
+  for (int64_t i = 0; i < s->n; i++)
+    for (size_t b = 0; b < bytes; b++)
+      counts[b][s->at[i].key >> 8 * b & (DIGITS - 1)]++;
+  for (size_t b = 0; b < bytes; b++) {
+    const int shift = 8 * (int)b;
+    const uint64_t digit = s->at[0].key >> shift & (DIGITS - 1);
+    if (counts[b][digit] < s->n) scatter_digit(s, counts[b], shift);
+  }
+}
+
+static void number_items(items *s) {
+  for (int64_t i = 0; i < s->n; i++) s->at[i].index = i;
+}
+
+/* -- lines ----------------------------------------------------------------- */
+
+/* The shape of what is left if a line along `axis` counts as one place. */
+static cx_dims places_of(const cx_dims *shape, int64_t axis) {
+  cx_dims places = *shape;
+  places.d[axis] = 1;
+  return places;
+}
+
+static inline __attribute__((always_inline)) void
+pick_sized(const item *order, int64_t n, char *to, int64_t to_step,
+           const char *from, int64_t from_step, size_t bytes) {
+  for (int64_t i = 0; i < n; i++)
+    memcpy(to + i * to_step * (int64_t)bytes,
+           from + order[i].index * from_step * (int64_t)bytes, bytes);
+}
+
+/* to[i] = from[order[i]] in the lines at `place`. */
+static void pick(const item *order, int64_t n, const cxi_view *to,
+                 const cxi_view *from, int64_t axis, const int64_t *place) {
+  const size_t bytes = cxi_dtype_bytes(to->type.type);
+  char *t = cxi_view_element(to, place, bytes);
+  const char *f = cxi_view_element(from, place, bytes);
+  const int64_t ts = to->strides[axis], fs = from->strides[axis];
+  switch (bytes) {
+  case 1:
+    pick_sized(order, n, t, ts, f, fs, 1);
+    break;
+  case 2:
+    pick_sized(order, n, t, ts, f, fs, 2);
+    break;
+  case 4:
+    pick_sized(order, n, t, ts, f, fs, 4);
+    break;
+  default:
+    pick_sized(order, n, t, ts, f, fs, 8);
+    break;
+  }
+}
+
+bool cxi_evaluate_sort(cxi_eval *e, const cxi_view *in, cxi_view *out) {
+  const cxi_sort_params *p = e->params;
+  const cx_dims *shape = &in[0].type.shape;
+  if (cxi_dims_count(shape) == 0) return true;
+  const cx_dims places = places_of(shape, p->axis);
+  int64_t place[CX_MAX_DIMS] = { 0 };
+  items s;
+  if (!items_open(&s, "sort", shape->d[p->axis], e->error)) return false;
+  do {
+    number_items(&s);
+    for (int64_t k = p->n_keys - 1; k >= 0; k--) {
+      const cx_dtype type = in[k].type.type;
+      const size_t bytes = cxi_dtype_bytes(type);
+      read_keys(&s, type, cxi_view_element(&in[k], place, bytes),
+                in[k].strides[p->axis], false);
+      sort_items(&s, bytes);
+    }
+    for (uint32_t i = 0; i < e->n_in; i++)
+      pick(s.at, s.n, &out[i], &in[i], p->axis, place);
+  } while (cxi_index_next(&places, place));
+  items_close(&s);
+  return true;
+}
+
+/* The first k >= 1 of the sorted items, in a list of their own. */
+static void select_items(items *s, int64_t k) {
+  int64_t kept = 0;
+  for (int64_t i = 0; i < s->n; i++) {
+    if (kept == k && s->room[k - 1].key <= s->at[i].key) continue;
+    insert(s->room, kept < k ? kept++ : k - 1, s->at[i]);
+  }
+  item *first = s->room;
+  s->room = s->at;
+  s->at = first;
+}
+
+bool cxi_evaluate_top_k(cxi_eval *e, const cxi_view *in, cxi_view *out) {
+  const cxi_top_k_params *p = e->params;
+  const cx_dtype type = in[0].type.type;
+  const size_t bytes = cxi_dtype_bytes(type);
+  if (cxi_dims_count(&out[0].type.shape) == 0) return true;
+  const cx_dims places = places_of(&out[0].type.shape, p->axis);
+  int64_t place[CX_MAX_DIMS] = { 0 };
+  items s;
+  if (!items_open(&s, "top_k", in[0].type.shape.d[p->axis], e->error))
+    return false;
+  do {
+    number_items(&s);
+    read_keys(&s, type, cxi_view_element(&in[0], place, bytes),
+              in[0].strides[p->axis], true);
+    if (p->k <= SELECTED)
+      select_items(&s, p->k);
+    else
+      sort_items(&s, bytes);
+    pick(s.at, p->k, &out[0], &in[0], p->axis, place);
+    int32_t *index = cxi_view_element(&out[1], place, sizeof *index);
+    for (int64_t i = 0; i < p->k; i++)
+      index[i * out[1].strides[p->axis]] = (int32_t)s.at[i].index;
+  } while (cxi_index_next(&places, place));
+  items_close(&s);
+  return true;
+}

@@ -44,5 +44,6 @@
 #include "calx/file.h"         /* 21. reading and writing trees */
 #include "calx/linalg.h"       /* 22. linear algebra */
 #include "calx/implicit.h"     /* 23. implicit solutions */
+#include "calx/sort.h"         /* 24. sorting, searching, counting */
 
 #endif

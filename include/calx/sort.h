@@ -1,0 +1,128 @@
+/* sort.h - sorting, searching, counting. */
+#ifndef CALX_SORT_H
+#define CALX_SORT_H
+
+#include "calx/literal.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* -- 24. Sorting --------------------------------------------------------------
+ * Order: bools and numbers ascending, -0 equal to 0, NaN after all others and
+ * equal to itself. What is equal stays in its order. Indices are i32. The
+ * number of results is fixed by the shapes: where values decide on it, `size`
+ * says how many there are.
+ *   CX_EINDEX: no such axis. CX_EDTYPE: the dtype is not taken, or two differ.
+ *   CX_ESHAPE: ranks or sizes do not fit.
+ */
+/* cx_sort(x, axis, .descending = true): x's shape and dtype. cx_argsort: the
+ * indices that sort x. Descending is the other way round, NaN first. */
+typedef struct cx_sort_opt {
+  size_t size_;
+  bool descending;
+} cx_sort_opt;
+#define cx_sort(...) CX_SORT_(cx_sort_, __VA_ARGS__, )
+#define cx_argsort(...) CX_SORT_(cx_argsort_, __VA_ARGS__, )
+#define CX_SORT_(fn, a, axis, ...) \
+  fn((a), (axis), CX_OPT(cx_sort_opt, __VA_ARGS__), CX_AT)
+CX_API CX_USED cx cx_sort_(cx a, int axis, cx_sort_opt opt, const char *at);
+CX_API CX_USED cx cx_argsort_(cx a, int axis, cx_sort_opt opt, const char *at);
+/* The indices that sort by several keys of one shape along the axis, the last
+ * key the most significant: cx_lexsort(axis, second, first). */
+#define cx_lexsort(axis, ...) cx_lexsort_((axis), CX_AS(__VA_ARGS__), CX_AT)
+CX_API CX_USED cx cx_lexsort_(int axis, int n, const cx *keys, const char *at);
+/* cx_top_k(x, k), cx_top_k(x, k, axis): (values, indices) of the k greatest
+ * along the axis (the last one), the greatest first, NaN before all. */
+#define cx_top_k(...) CX_TOP_K(__VA_ARGS__, -1, )
+#define CX_TOP_K(a, k, axis, ...) cx_top_k_((a), (k), (axis), CX_AT)
+CX_API CX_USED cx cx_top_k_(cx a, int64_t k, int axis, const char *at);
+
+/* Quantiles over axes: q in 0..1 (percentiles: 0..100), a number or an array
+ * whose axes come first in the result; .method says what lies between two
+ * elements. Of integers: f32. NaN if there is one among the elements.
+ *   cx_quantile(x, 0.9, CX_ALL_AXES), cx_percentile(x, q, -1,
+ *   .method = CX_QUANTILE_LOWER); cx_median(x, axes, .keepdims = true) is the
+ *   mean of the two in the middle. CX_ESHAPE for an extent of 0. */
+typedef enum cx_quantile_method {
+  CX_QUANTILE_LINEAR, CX_QUANTILE_LOWER, CX_QUANTILE_HIGHER,
+  CX_QUANTILE_MIDPOINT, CX_QUANTILE_NEAREST /* of two as near: the lower */
+} cx_quantile_method;
+typedef struct cx_quantile_opt {
+  size_t size_;
+  cx_quantile_method method;
+  bool keepdims;
+} cx_quantile_opt;
+#define cx_quantile(...) CX_QUANTILE_(1, __VA_ARGS__, )
+#define cx_percentile(...) CX_QUANTILE_(100, __VA_ARGS__, )
+#define CX_QUANTILE_(whole, a, q, axes, ...)                   \
+  cx_quantile_((a), CX_A(q), whole, CX_DIMS_ONE(axes),         \
+               CX_OPT(cx_quantile_opt, __VA_ARGS__), CX_AT)
+#define cx_median(...) CX_MEDIAN(__VA_ARGS__, )
+#define CX_MEDIAN(a, axes, ...)                                \
+  cx_quantile_((a), cx_lit_f(0.5), 1, CX_DIMS_ONE(axes),       \
+               CX_OPT(cx_quantile_opt,                         \
+                      .method = CX_QUANTILE_MIDPOINT, __VA_ARGS__), CX_AT)
+CX_API CX_USED cx cx_quantile_(cx a, cx q, double whole, cx_dims axes,
+                               cx_quantile_opt opt, const char *at);
+
+/* Where each element of v would go into the ascending array (n): before its
+ * equals, with .right after them. v's shape, 0..n.
+ *   cx_digitize(x, bins): the number of the bin of each x, bins ascending or
+ * descending; bin i is bins[i-1] <= x < bins[i], with .right the other end
+ * belongs to it. */
+typedef struct cx_search_opt {
+  size_t size_;
+  bool right;
+} cx_search_opt;
+#define cx_searchsorted(...) CX_SEARCH_(cx_searchsorted_, __VA_ARGS__, )
+#define cx_digitize(...) CX_SEARCH_(cx_digitize_, __VA_ARGS__, )
+#define CX_SEARCH_(fn, a, b, ...) \
+  fn(CX_A(a), CX_A(b), CX_OPT(cx_search_opt, __VA_ARGS__), CX_AT)
+CX_API CX_USED cx cx_searchsorted_(cx sorted, cx v, cx_search_opt opt,
+                                   const char *at);
+CX_API CX_USED cx cx_digitize_(cx x, cx bins, cx_search_opt opt,
+                               const char *at);
+/* The line through the points (xp, fp), xp (n) ascending, at each x; beyond
+ * its ends fp[0] and fp[n-1]. Floats of one dtype; x's shape. */
+#define cx_interp(x, xp, fp) cx_interp_(CX_A(x), (xp), (fp), CX_AT)
+CX_API CX_USED cx cx_interp_(cx x, cx xp, cx fp, const char *at);
+
+/* How often 0, 1, .. length-1 are among the integers x, an i32 array (length);
+ * negative ones count as 0, greater ones not at all. .weights of x's shape are
+ * summed instead. */
+typedef struct cx_count_opt {
+  size_t size_;
+  cx weights;
+  bool density;            /* cx_histogram: the sum over bins times width is 1 */
+} cx_count_opt;
+#define cx_bincount(...) CX_COUNT_(cx_bincount_, __VA_ARGS__, )
+#define CX_COUNT_(fn, a, n, ...) \
+  fn((a), (n), CX_OPT(cx_count_opt, __VA_ARGS__), CX_AT)
+CX_API CX_USED cx cx_bincount_(cx x, int64_t length, cx_count_opt opt,
+                               const char *at);
+/* cx_histogram(x, edges, .weights, .density): floats, how many x lie in each
+ * bin, edges (n + 1) ascending; the last bin has both its ends. */
+#define cx_histogram(...) CX_HISTOGRAM(__VA_ARGS__, )
+#define CX_HISTOGRAM(a, edges, ...) \
+  cx_histogram_((a), (edges), CX_OPT(cx_count_opt, __VA_ARGS__), CX_AT)
+CX_API CX_USED cx cx_histogram_(cx x, cx edges, cx_count_opt opt,
+                                const char *at);
+
+/* The indices where the mask is true (numbers: not 0), a tuple of one array
+ * (size) for each axis; `fill` where there are no more. */
+#define cx_nonzero(mask, size, fill) \
+  cx_nonzero_((mask), (size), (fill), CX_AT)
+CX_API CX_USED cx cx_nonzero_(cx mask, int64_t size, int64_t fill,
+                              const char *at);
+/* The different elements of x, ascending: (values, indices, inverse, counts).
+ * values (size), the least again where there are no more; indices (size) of
+ * the first of each in x in row-major order; inverse of x's shape says which
+ * value each element is; counts (size). NaN is one value. */
+#define cx_unique(a, size) cx_unique_((a), (size), CX_AT)
+CX_API CX_USED cx cx_unique_(cx a, int64_t size, const char *at);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

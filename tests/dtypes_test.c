@@ -144,7 +144,8 @@ done:
 /* Rows whose halves are no rounding of their f32 results: the bits are the
  * point, or bodies round at each of their equations. */
 static bool is_own_kind(const cxi_row *row) {
-  static const cxi_prim prims[] = { CXI_PRIM_bitcast, CXI_PRIM_random_gamma };
+  static const cxi_prim prims[] = { CXI_PRIM_bitcast, CXI_PRIM_nextafter,
+                                    CXI_PRIM_random_gamma };
   for (size_t i = 0; i < sizeof prims / sizeof *prims; i++)
     if (row->prim == prims[i]) return true;
   return row->form == CXI_FORM_CALL || row->form == CXI_FORM_CONTROL;

@@ -36,10 +36,6 @@ static double number(cx_dtype t, const void *data, int64_t i) {
   }
 }
 
-static bool is_float(cx_dtype t) {
-  return t == CX_F16 || t == CX_BF16 || t == CX_F32 || t == CX_F64;
-}
-
 /* Numbers below this are flushed to zero by the recorder. */
 static double least_normal(cx_dtype t) {
   return t == CX_F64 ? DBL_MIN : t == CX_F16 ? 6.103515625e-5 : (double)FLT_MIN;
@@ -87,7 +83,7 @@ bool compare_array(cx got, const json_t *array, double tol, char *why,
   bool ok = want && (data || bytes == 0);
   if (!ok)
     snprintf(why, room, "an array cannot be read");
-  else if (is_float(t))
+  else if (jaxpr_is_float(t))
     ok = compare_floats(t, data, want, cx_size(got), tol, why, room);
   else if (bytes && memcmp(data, want, bytes) != 0) {
     size_t i = 0;

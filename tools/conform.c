@@ -77,7 +77,7 @@ static void fail(conform *c, const json_t *record, const char *why) {
   if (!excuse && !strncmp(status, "goal", 4)) excuse = "an accuracy goal";
   bool open = excuse != NULL;
   if (open)
-    skip(c, why);
+    skip(c, excuse);
   else
     c->failed++;
   if (!open || c->verbose)
@@ -92,24 +92,26 @@ static void pass(conform *c, const json_t *record) {
            text_of(record, "kind"));
 }
 
+/* An error that is kept says more than why. */
+static void judge(conform *c, const json_t *record, bool ok, const char *why) {
+  const char *message;
+  if (cx_error(&message) != CX_OK)
+    fail(c, record, message);
+  else if (!ok)
+    fail(c, record, why);
+  else
+    pass(c, record);
+}
+
 /* -- comparing ------------------------------------------------------------ */
 
 static void check_outputs(conform *c, const json_t *record, cx result) {
   const double tol = json_number_value(json_object_get(record, "tol"));
   char why[256] = "";
-  const char *message;
-  bool ok = cx_ok() && compare_outputs(result, json_object_get(record, "out"),
-                                       tol, why, sizeof why);
-  if (!cx_ok()) {
-    cx_error(&message);
-    snprintf(why, sizeof why, "%s", message);
-    ok = false;
-  }
-  if (!ok) {
-    fail(c, record, why);
-    return;
-  }
-  pass(c, record);
+  judge(c, record,
+        cx_ok() && compare_outputs(result, json_object_get(record, "out"), tol,
+                                   why, sizeof why),
+        why);
 }
 
 /* -- running -------------------------------------------------------------- */
@@ -241,18 +243,7 @@ static bool fits_inputs(const char *kind, cx specs, const json_t *record) {
 /* Steps of Adam on the primal program's loss. */
 static void run_training(conform *c, const json_t *record, cx_fn f) {
   char why[256] = "";
-  const char *message;
-  bool ok = train_matches(f, record, why, sizeof why);
-  if (!cx_ok()) {
-    cx_error(&message);
-    snprintf(why, sizeof why, "%s", message);
-    ok = false;
-  }
-  if (!ok) {
-    fail(c, record, why);
-    return;
-  }
-  pass(c, record);
+  judge(c, record, train_matches(f, record, why, sizeof why), why);
 }
 
 static void run_derived(conform *c, const json_t *record, const char *kind) {
@@ -314,11 +305,7 @@ static void run_program(conform *c, const json_t *record, const char *text,
 }
 
 static void each_promotion(const json_t *record, const char *why, void *user) {
-  conform *c = user;
-  if (*why)
-    fail(c, record, why);
-  else
-    pass(c, record);
+  judge(user, record, !*why, why);
 }
 
 static bool each_record(json_t *record, void *user) {
@@ -433,8 +420,8 @@ int command_conform(int argc, char **argv) {
   for (int i = optind; i < argc; i++) {
     c.file = argv[i];
     const char *name = strrchr(argv[i], '/') ? strrchr(argv[i], '/') : argv[i];
-    if (strstr(name, ".md") || strstr(name, ".txt")) {
-      fprintf(stderr, "calx: %s: a text, passed over\n", argv[i]);
+    if (!strstr(name, ".json")) {
+      fprintf(stderr, "calx: %s: not JSON, passed over\n", argv[i]);
       continue;
     }
     if (!record_each(argv[i], each_record, &c, why, sizeof why)) {

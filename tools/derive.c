@@ -3,11 +3,12 @@
 
 #include <string.h>
 
+#include "jaxpr_text.h"
+
 enum { MOST = 256 }; /* inputs or outputs */
 
 static bool is_float(cx a) {
-  cx_dtype t = cx_type(a);
-  return t == CX_F16 || t == CX_BF16 || t == CX_F32 || t == CX_F64;
+  return jaxpr_is_float(cx_type(a));
 }
 
 /* All leaves as one tuple. */

@@ -50,7 +50,8 @@ static bool read_settings(int argc, char **argv, settings *s, int *out_status) {
       "N  texts computed at a time" },
     { "threads", OPTION_COUNT, &s->threads, 0, 4096,
       "N  0: as many as there are" },
-    { "dtype", OPTION_TEXT, &s->dtype, 0, 0, "TYPE  of the numbers inside: f32, f16 or bf16; written are f32" },
+    { "dtype", OPTION_TEXT, &s->dtype, 0, 0, 
+      "TYPE  of the numbers inside: f32, f16 or bf16; written are f32" },
   };
   if (!options_read("embed", argc, argv, usage, options,
                     sizeof options / sizeof *options, out_status))
@@ -65,7 +66,7 @@ static bool read_settings(int argc, char **argv, settings *s, int *out_status) {
   return s->model && inner_dtype(s->dtype);
 }
 
-/* -- portions of the input ------------------------------------------------------------ */
+/* -- portions of the input ------------------------------------------------ */
 
 enum { PORTION = 2048, PORTION_BYTES = 8 << 20 };
 

@@ -7,7 +7,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
-/* -- texts: a line each, or the "text" of a JSON object a line ------------------- */
+/* -- texts: a line each, or the "text" of a JSON object a line ------------ */
 
 typedef struct text_reader {
   FILE *file;
@@ -23,7 +23,7 @@ typedef enum text_result { TEXT_READ, TEXT_END, TEXT_BAD } text_result;
 text_result text_next(text_reader *r, char **out_text, size_t *out_bytes);
 void text_reader_close(text_reader *r);
 
-/* -- vectors: {"embedding": [...]} a line, or an array of NumPy's ------------------- */
+/* -- vectors: {"embedding": [...]} a line, or an array of NumPy's --------- */
 
 typedef struct vector_writer {
   FILE *file;

@@ -7,7 +7,7 @@
 
 #include "embed.h"
 
-/* -- numbers --------------------------------------------------------------------------- */
+/* -- numbers -------------------------------------------------------------- */
 
 /* x = digits * 10^-scale. */
 static char *put_digits(char *at, long long digits, int scale) {
@@ -59,7 +59,7 @@ char *number_put(char *at, float x) {
   return start + strlen(start);
 }
 
-/* -- files -------------------------------------------------------------------------------- */
+/* -- files ---------------------------------------------------------------- */
 
 static bool failed(const vector_writer *w, const char *what) {
   fprintf(stderr, "calx embed: %s: %s: %s\n",

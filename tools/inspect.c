@@ -16,8 +16,8 @@ int command_inspect(int argc, char **argv) {
   if (asked || argc < 2) {
     fprintf(asked ? stdout : stderr,
             "usage: calx inspect FILE...\n\n"
-            "Lists each array of a checkpoint (.safetensors, .npz, .npy): name,\n"
-            "dtype and shape, bytes. Ends with 0 if every file is sound.\n");
+            "Lists each array of a checkpoint (.safetensors, .npz, .npy):\n"
+            "name, dtype and shape, bytes. Ends with 0 if every file is sound.\n");
     return asked ? 0 : 2;
   }
   cx_ctx *ctx = cx_open("cpu");

@@ -4,15 +4,10 @@
 
 #include "jaxpr_text.h"
 
-static const json_t *param(const jaxpr_equation *e, const char *name) {
-  return json_object_get(e->k, name);
-}
-static json_int_t integer(const jaxpr_equation *e, const char *name) {
-  return json_integer_value(param(e, name));
-}
 static const json_t *jaxpr_in(const json_t *object) {
   return json_object_get(object, "jaxpr");
 }
+
 /* The types of a jaxpr's outputs, by walking nothing: they are those of the
  * variables and literals that it returns. */
 static ref type_of_atom(jaxpr_writer *w, const json_t *jaxpr,
@@ -33,6 +28,7 @@ static ref type_of_atom(jaxpr_writer *w, const json_t *jaxpr,
                                       v) return jaxpr_binding(w, o);
   return jaxpr_fail(w, "a result that nothing makes");
 }
+
 static int outputs_of(jaxpr_writer *w, const json_t *jaxpr, ref *out) {
   size_t i;
   json_t *x;
@@ -44,6 +40,7 @@ static int outputs_of(jaxpr_writer *w, const json_t *jaxpr, ref *out) {
   json_array_foreach(outs, i, x) out[i] = type_of_atom(w, jaxpr, x);
   return (int)json_array_size(outs);
 }
+
 /* The results get the body's types, also those that nobody uses. */
 static void typed_outputs(jaxpr_program *p, jaxpr_equation *e,
                           const json_t *body) {
@@ -53,24 +50,23 @@ static void typed_outputs(jaxpr_program *p, jaxpr_equation *e,
   for (int i = 0; i < e->n_out && i < n; i++)
     if (!e->out[i].dtype) e->out[i] = types[i];
 }
-static bool is_float(cx_dtype t) {
-  return t == CX_F16 || t == CX_BF16 || t == CX_F32 || t == CX_F64;
-}
 
-/* -- calls ---------------------------------------------------------------------------- */
+/* -- calls ---------------------------------------------------------------- */
 
 static void call(jaxpr_program *p, jaxpr_equation *e, const json_t *body) {
   typed_outputs(p, e, jaxpr_in(body));
   int id = jaxpr_nested(p->w, body);
   jaxpr_emit_n(p, e->n_out, e->out, e->n_in, e->in, "jit[body=@p%d]", id);
 }
+
 static void write_jit(jaxpr_program *p, jaxpr_equation *e) {
-  const json_t *body = param(e, "jaxpr");
-  call(p, e, body ? body : param(e, "call"));
+  const json_t *body = jaxpr_param(e, "jaxpr");
+  call(p, e, body ? body : jaxpr_param(e, "call"));
 }
+
 static const char *policy_of(const jaxpr_equation *e, const char *names[],
                              int *n) {
-  const json_t *policy = param(e, "policy"),
+  const json_t *policy = jaxpr_param(e, "policy"),
                *list = json_object_get(policy, "names");
   const char *fn = json_string_value(json_object_get(policy, "fn"));
   *n = 0;
@@ -83,6 +79,7 @@ static const char *policy_of(const jaxpr_equation *e, const char *names[],
   if (!strcmp(fn, "save_any_names_but_these")) return "all_but_names";
   return "everything";
 }
+
 static void write_checkpoint(jaxpr_program *p, jaxpr_equation *e) {
   const char *names[16];
   char text[512] = "";
@@ -91,21 +88,21 @@ static void write_checkpoint(jaxpr_program *p, jaxpr_equation *e) {
   for (int i = 0; i < n && at < 400; i++)
     at += snprintf(text + at, sizeof text - (size_t)at, "%s\"%.60s\"",
                    i ? "," : "", names[i] ? names[i] : "");
-  typed_outputs(p, e, jaxpr_in(param(e, "jaxpr")));
-  int id = jaxpr_nested(p->w, param(e, "jaxpr"));
+  typed_outputs(p, e, jaxpr_in(jaxpr_param(e, "jaxpr")));
+  int id = jaxpr_nested(p->w, jaxpr_param(e, "jaxpr"));
   jaxpr_emit_n(p, e->n_out, e->out, e->n_in, e->in,
                "checkpoint[body=@p%d, policy=\"%s\", names=(%s), "
                "differentiated=%s]",
-               id, policy, text,
-               json_is_true(param(e, "differentiated")) ? "true" : "false");
+               id, policy, text, jaxpr_truth(e, "differentiated"));
 }
+
 static void write_barrier(jaxpr_program *p, jaxpr_equation *e) {
   for (int i = 0; i < e->n_out; i++)
     e->out[i] = (ref){ .dtype = e->in[i].dtype, .shape = e->in[i].shape };
   jaxpr_emit_n(p, e->n_out, e->out, e->n_in, e->in, "optimization_barrier");
 }
 
-/* -- custom rules ------------------------------------------------------------------------ */
+/* -- custom rules --------------------------------------------------------- */
 
 /* Inputs of a program like the operands; floats get a second one after them
  * all if `tangents`. Returns how many there are in all. */
@@ -115,25 +112,27 @@ static int rule_inputs(jaxpr_program *r, const jaxpr_equation *e, bool tangents,
   for (int i = 0; i < e->n_in; i++)
     in[i] = jaxpr_input(r, e->in[i].dtype, e->in[i].shape);
   for (int i = 0; tangents && i < e->n_in; i++)
-    if (is_float(e->in[i].dtype))
+    if (jaxpr_is_float(e->in[i].dtype))
       in[n++] = jaxpr_input(r, e->in[i].dtype, e->in[i].shape);
   return n;
 }
+
 /* Ours takes every operand and a tangent for each float; the recorded rule
  * lacks the constants and the tangents that were zero. */
 static int jvp_rule(jaxpr_program *p, const jaxpr_equation *e) {
-  const json_t *rule = jaxpr_in(param(e, "jvp_jaxpr"));
-  const json_t *in_zeros = param(e, "jvp_in_zeros");
-  const json_t *out_zeros = param(e, "jvp_out_zeros");
+  const json_t *rule = jaxpr_in(jaxpr_param(e, "jvp_jaxpr"));
+  const json_t *in_zeros = jaxpr_param(e, "jvp_in_zeros");
+  const json_t *out_zeros = jaxpr_param(e, "jvp_out_zeros");
   ref in[2 * JAXPR_MAX], given[2 * JAXPR_MAX], made[2 * JAXPR_MAX];
   ref out[2 * JAXPR_MAX];
-  int consts = (int)integer(e, "num_consts"), n = 0, tangent = e->n_in, m = 0;
+  int consts = (int)jaxpr_integer(e, "num_consts"), n = 0, tangent = e->n_in,
+      m = 0;
   jaxpr_program r;
   jaxpr_open(&r, p->w);
   int n_in = rule_inputs(&r, e, true, in);
   for (int i = consts; i < e->n_in; i++) given[n++] = in[i];
   for (int i = 0; i < e->n_in; i++) {
-    if (!is_float(e->in[i].dtype)) continue;
+    if (!jaxpr_is_float(e->in[i].dtype)) continue;
     bool zero = i < consts ||
                 json_is_true(json_array_get(in_zeros, (size_t)(i - consts)));
     if (!zero) given[n++] = in[tangent];
@@ -144,11 +143,12 @@ static int jvp_rule(jaxpr_program *p, const jaxpr_equation *e) {
   for (int i = 0, next = e->n_out; i < e->n_out; i++) {
     bool zero = json_is_true(json_array_get(out_zeros, (size_t)i));
     ref t = zero ? (ref){ .dtype = 0 } : made[next++];
-    if (!is_float(e->out[i].dtype)) continue;
+    if (!jaxpr_is_float(e->out[i].dtype)) continue;
     out[m++] = zero ? jaxpr_full(&r, e->out[i].dtype, e->out[i].shape, 0) : t;
   }
   return jaxpr_close(&r, n_in, in, m, out);
 }
+
 /* Inside a rule the record leaves rules out, also that of the function itself
  * (relu in the rule of relu): then the enclosing one applies, three deep. */
 static const json_t *rule_around(const jaxpr_writer *w, const json_t *body,
@@ -159,15 +159,17 @@ static const json_t *rule_around(const jaxpr_writer *w, const json_t *body,
       return w->n_rules < 3 ? w->rules[i] : NULL;
   return NULL;
 }
+
 static bool find_rule(jaxpr_program *p, jaxpr_equation *e, const char *rule) {
-  if (!param(e, rule)) {
-    const json_t *k = rule_around(p->w, param(e, "call_jaxpr"), rule);
+  if (!jaxpr_param(e, rule)) {
+    const json_t *k = rule_around(p->w, jaxpr_param(e, "call_jaxpr"), rule);
     if (k) e->k = k;
   }
-  return param(e, rule) && p->w->n_rules < 8;
+  return jaxpr_param(e, rule) && p->w->n_rules < 8;
 }
+
 static void write_custom_jvp(jaxpr_program *p, jaxpr_equation *e) {
-  const json_t *body = param(e, "call_jaxpr");
+  const json_t *body = jaxpr_param(e, "call_jaxpr");
   if (!find_rule(p, e, "jvp_jaxpr")) {
     call(p, e, body);
     return;
@@ -185,11 +187,11 @@ static void write_custom_jvp(jaxpr_program *p, jaxpr_equation *e) {
  * operands handed on. Ours returns results, then all residuals. */
 static int vjp_fwd(jaxpr_program *p, const jaxpr_equation *e, ref *res,
                    int *n_res) {
-  const json_t *fwd = jaxpr_in(param(e, "fwd_jaxpr"));
-  const json_t *from = param(e, "fwd_input_fwds");
+  const json_t *fwd = jaxpr_in(jaxpr_param(e, "fwd_jaxpr"));
+  const json_t *from = jaxpr_param(e, "fwd_input_fwds");
   ref in[JAXPR_MAX], made[JAXPR_MAX], out[2 * JAXPR_MAX];
-  int made_res = (int)integer(e, "fwd_num_res"), next = 0, m = 0;
-  int consts = (int)integer(e, "num_consts");
+  int made_res = (int)jaxpr_integer(e, "fwd_num_res"), next = 0, m = 0;
+  int consts = (int)jaxpr_integer(e, "num_consts");
   jaxpr_program r;
   jaxpr_open(&r, p->w);
   int n_in = rule_inputs(&r, e, false, in);
@@ -204,33 +206,35 @@ static int vjp_fwd(jaxpr_program *p, const jaxpr_equation *e, ref *res,
   }
   return jaxpr_close(&r, n_in, in, m, out);
 }
+
 /* bwd: residuals and cotangents of the floating results -> one for each
  * floating operand; zeros for constants and where the record says so. */
 static int vjp_bwd(jaxpr_program *p, const jaxpr_equation *e, const ref *res,
                    int n_res) {
-  const json_t *bwd = jaxpr_in(param(e, "bwd_jaxpr"));
-  const json_t *zeros = param(e, "bwd_out_zeros");
+  const json_t *bwd = jaxpr_in(jaxpr_param(e, "bwd_jaxpr"));
+  const json_t *zeros = jaxpr_param(e, "bwd_out_zeros");
   ref in[2 * JAXPR_MAX], made[JAXPR_MAX], out[JAXPR_MAX];
-  int consts = (int)integer(e, "num_consts"), n = 0, m = 0, next = 0;
+  int consts = (int)jaxpr_integer(e, "num_consts"), n = 0, m = 0, next = 0;
   jaxpr_program r;
   jaxpr_open(&r, p->w);
   for (int i = 0; i < n_res; i++)
     in[n++] = jaxpr_input(&r, res[i].dtype, res[i].shape);
   for (int i = 0; i < e->n_out; i++)
-    if (is_float(e->out[i].dtype))
+    if (jaxpr_is_float(e->out[i].dtype))
       in[n++] = jaxpr_input(&r, e->out[i].dtype, e->out[i].shape);
   jaxpr_inline(&r, bwd, in, made);
   for (int i = 0; i < e->n_in; i++) {
     bool zero =
         i < consts || json_is_true(json_array_get(zeros, (size_t)(i - consts)));
     ref ct = zero ? (ref){ .dtype = 0 } : made[next++];
-    if (!is_float(e->in[i].dtype)) continue;
+    if (!jaxpr_is_float(e->in[i].dtype)) continue;
     out[m++] = zero ? jaxpr_full(&r, e->in[i].dtype, e->in[i].shape, 0) : ct;
   }
   return jaxpr_close(&r, n, in, m, out);
 }
+
 static void write_custom_vjp(jaxpr_program *p, jaxpr_equation *e) {
-  const json_t *body = param(e, "call_jaxpr");
+  const json_t *body = jaxpr_param(e, "call_jaxpr");
   ref res[JAXPR_MAX];
   int n_res;
   if (!find_rule(p, e, "fwd_jaxpr")) {
@@ -246,29 +250,28 @@ static void write_custom_vjp(jaxpr_program *p, jaxpr_equation *e) {
                "custom_vjp[body=@p%d, fwd=@p%d, bwd=@p%d]", id, fwd, bwd);
 }
 
-/* -- control flow --------------------------------------------------------------------------- */
+/* -- control flow --------------------------------------------------------- */
 
 static void write_scan(jaxpr_program *p, jaxpr_equation *e) {
   ref types[JAXPR_MAX];
-  const json_t *body = param(e, "jaxpr");
+  const json_t *body = jaxpr_param(e, "jaxpr");
   int n = outputs_of(p->w, jaxpr_in(body), types),
-      carry = (int)integer(e, "num_carry");
+      carry = (int)jaxpr_integer(e, "num_carry");
   for (int i = 0; i < e->n_out && i < n; i++) {
     if (e->out[i].dtype) continue;
     e->out[i] = types[i];
     cx_dims *s = &e->out[i].shape;
     if (i < carry || s->n == CX_MAX_DIMS) continue;
     memmove(s->d + 1, s->d, sizeof s->d[0] * (size_t)s->n++);
-    s->d[0] = integer(e, "length");
+    s->d[0] = jaxpr_integer(e, "length");
   }
   int id = jaxpr_nested(p->w, body);
   jaxpr_emit_n(p, e->n_out, e->out, e->n_in, e->in,
                "scan[body=@p%d, length=%lld, reverse=%s, unroll=%lld, "
                "n_consts=%lld, n_carry=%d]",
-               id, (long long)integer(e, "length"),
-               json_is_true(param(e, "reverse")) ? "true" : "false",
-               (long long)integer(e, "unroll"),
-               (long long)integer(e, "num_consts"), carry);
+               id, (long long)jaxpr_integer(e, "length"),
+               jaxpr_truth(e, "reverse"), (long long)jaxpr_integer(e, "unroll"),
+               (long long)jaxpr_integer(e, "num_consts"), carry);
 }
 
 /* Batched predicates: go on while any holds; a carry whose own does not hold
@@ -289,6 +292,7 @@ static int any_program(jaxpr_program *p, const jaxpr_equation *e, int n_cond,
                    "reduce_or[axes=%s]", jaxpr_list(axes));
   return jaxpr_close(&r, n, in, 1, &out);
 }
+
 static int guarded_body(jaxpr_program *p, const jaxpr_equation *e, int n_cond,
                         int n_body, int cond, int body, ref predicate) {
   ref in[JAXPR_MAX], args[JAXPR_MAX], next[JAXPR_MAX], three[3];
@@ -314,15 +318,16 @@ static int guarded_body(jaxpr_program *p, const jaxpr_equation *e, int n_cond,
   }
   return jaxpr_close(&r, e->n_in, in, carries, next);
 }
+
 static void write_while(jaxpr_program *p, jaxpr_equation *e) {
   ref predicate[JAXPR_MAX];
-  int n_cond = (int)integer(e, "cond_nconsts");
-  int n_body = (int)integer(e, "body_nconsts");
-  const json_t *cond_jaxpr = param(e, "cond_jaxpr");
-  typed_outputs(p, e, jaxpr_in(param(e, "body_jaxpr")));
+  int n_cond = (int)jaxpr_integer(e, "cond_nconsts");
+  int n_body = (int)jaxpr_integer(e, "body_nconsts");
+  const json_t *cond_jaxpr = jaxpr_param(e, "cond_jaxpr");
+  typed_outputs(p, e, jaxpr_in(jaxpr_param(e, "body_jaxpr")));
   outputs_of(p->w, jaxpr_in(cond_jaxpr), predicate);
   int cond = jaxpr_nested(p->w, cond_jaxpr);
-  int body = jaxpr_nested(p->w, param(e, "body_jaxpr"));
+  int body = jaxpr_nested(p->w, jaxpr_param(e, "body_jaxpr"));
   if (!jaxpr_ok(p->w)) return;
   if (predicate->shape.n) {
     body = guarded_body(p, e, n_cond, n_body, cond, body, *predicate);
@@ -344,8 +349,9 @@ static void write_while(jaxpr_program *p, jaxpr_equation *e) {
                "n_body_consts=%d]",
                cond, body, n_cond, n_body);
 }
+
 static void write_cond(jaxpr_program *p, jaxpr_equation *e) {
-  const json_t *branches = param(e, "branches");
+  const json_t *branches = jaxpr_param(e, "branches");
   char text[1024] = "";
   size_t n = json_array_size(branches);
   int at = 0;
@@ -358,32 +364,31 @@ static void write_cond(jaxpr_program *p, jaxpr_equation *e) {
                text);
 }
 
-/* -- reductions by a function ------------------------------------------------ */
+/* -- reductions by a function --------------------------------------------- */
 
 static void write_reduce_by(jaxpr_program *p, jaxpr_equation *e) {
-  int id = jaxpr_nested(p->w, param(e, "jaxpr"));
+  int id = jaxpr_nested(p->w, jaxpr_param(e, "jaxpr"));
   jaxpr_emit_n(p, e->n_out, e->out, e->n_in, e->in,
-               "reduce[axes=%s, body=@p%d]", jaxpr_ints(param(e, "dimensions")),
+               "reduce[axes=%s, body=@p%d]",
+               jaxpr_ints(jaxpr_param(e, "dimensions")), id);
+}
+
+static void write_reduce_window_by(jaxpr_program *p, jaxpr_equation *e) {
+  int id = jaxpr_nested(p->w, jaxpr_param(e, "jaxpr"));
+  jaxpr_emit_n(p, e->n_out, e->out, e->n_in, e->in,
+               "reduce_window[%s, body=@p%d]", jaxpr_window(e, e->in->shape.n),
                id);
 }
-static void write_reduce_window_by(jaxpr_program *p, jaxpr_equation *e) {
-  int id = jaxpr_nested(p->w, param(e, "jaxpr"));
-  jaxpr_emit_n(p, e->n_out, e->out, e->n_in, e->in,
-               "reduce_window[%s, body=@p%d]",
-               jaxpr_window(e, e->in->shape.n), id);
-}
+
 static void write_select_and_scatter(jaxpr_program *p, jaxpr_equation *e) {
-  int select = jaxpr_nested(p->w, param(e, "select_jaxpr"));
-  int scatter = jaxpr_nested(p->w, param(e, "scatter_jaxpr"));
+  int select = jaxpr_nested(p->w, jaxpr_param(e, "select_jaxpr"));
+  int scatter = jaxpr_nested(p->w, jaxpr_param(e, "scatter_jaxpr"));
   *e->out = jaxpr_emit(p, e->out->dtype, e->out->shape, 3, e->in,
                        "select_and_scatter[%s, select=@p%d, scatter=@p%d]",
                        jaxpr_window(e, e->in->shape.n), select, scatter);
 }
 
-static const struct {
-  const char *name;
-  jaxpr_handler *handle;
-} rows[] = {
+static const jaxpr_row rows[] = {
   { "reduce", write_reduce_by },
   { "reduce_window", write_reduce_window_by },
   { "select_and_scatter", write_select_and_scatter },
@@ -398,7 +403,5 @@ static const struct {
   { "cond", write_cond },
 };
 jaxpr_handler *jaxpr_call_handler(const char *primitive) {
-  for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
-    if (!strcmp(rows[i].name, primitive)) return rows[i].handle;
-  return NULL;
+  return jaxpr_find(rows, sizeof rows / sizeof *rows, primitive);
 }

@@ -3,14 +3,8 @@
 
 #include "jaxpr_text.h"
 
-static const json_t *list(const jaxpr_equation *e, const char *name) {
-  return json_object_get(e->k, name);
-}
-static const char *truth(const jaxpr_equation *e, const char *name) {
-  return json_is_true(list(e, name)) ? "true" : "false";
-}
-
-/* Result i, which has no recorded type if nobody uses it: the operand's batch axes, then m and, unless it is -1, n. */
+/* Result i, which has no recorded type if nobody uses it: the operand's batch
+ * axes, then m and, unless it is -1, n. */
 static void matrix_result(jaxpr_equation *e, int i, cx_dtype type, int64_t m,
                           int64_t n) {
   cx_dims shape = e->in->shape;
@@ -20,6 +14,7 @@ static void matrix_result(jaxpr_equation *e, int i, cx_dtype type, int64_t m,
   if (n >= 0) shape.d[shape.n++] = n;
   e->out[i] = (ref){ .dtype = type, .shape = shape };
 }
+
 /* The recorded one leaves its operand's elements above the diagonal, as LAPACK
  * does; all are NaN if there is no factor. */
 static void write_cholesky(jaxpr_program *p, jaxpr_equation *e) {
@@ -48,28 +43,31 @@ static void write_cholesky(jaxpr_program *p, jaxpr_equation *e) {
   three[2] = jaxpr_emit(p, x.dtype, shape, 2, two, "add");
   *e->out = jaxpr_emit(p, x.dtype, shape, 3, three, "select");
 }
+
 static void write_triangular_solve(jaxpr_program *p, jaxpr_equation *e) {
-  *e->out =
-      jaxpr_emit(p, e->out->dtype, e->out->shape, 2, e->in,
-                 "triangular_solve[left=%s, lower=%s, transpose=%s, unit=%s]",
-                 truth(e, "left_side"), truth(e, "lower"),
-                 truth(e, "transpose_a"), truth(e, "unit_diagonal"));
+  *e->out = jaxpr_emit(
+      p, e->out->dtype, e->out->shape, 2, e->in,
+      "triangular_solve[left=%s, lower=%s, transpose=%s, unit=%s]",
+      jaxpr_truth(e, "left_side"), jaxpr_truth(e, "lower"),
+      jaxpr_truth(e, "transpose_a"), jaxpr_truth(e, "unit_diagonal"));
 }
+
 static void write_pivots(jaxpr_program *p, jaxpr_equation *e) {
-  *e->out =
-      jaxpr_emit(p, e->out->dtype, e->out->shape, 1, e->in,
-                 "lu_pivots_to_permutation[size=%lld]",
-                 (long long)json_integer_value(list(e, "permutation_size")));
+  *e->out = jaxpr_emit(p, e->out->dtype, e->out->shape, 1, e->in,
+                       "lu_pivots_to_permutation[size=%lld]",
+                       (long long)jaxpr_integer(e, "permutation_size"));
 }
+
 static bool is_given(const jaxpr_equation *e, const char *name) {
-  const json_t *x = list(e, name);
+  const json_t *x = jaxpr_param(e, name);
   return x && !json_is_null(x);
 }
+
 static void write_factors(jaxpr_program *p, jaxpr_equation *e) {
   const cx_dims s = e->in->shape;
   const cx_dtype type = e->in->dtype;
-  const bool full = json_is_true(list(e, "full_matrices"));
-  if (s.n < 2 || json_is_true(list(e, "pivoting")) ||
+  const bool full = json_is_true(jaxpr_param(e, "full_matrices"));
+  if (s.n < 2 || json_is_true(jaxpr_param(e, "pivoting")) ||
       is_given(e, "subset_by_index")) {
     jaxpr_missing(p->w, "a factorisation with pivoting or of a subset");
     return;
@@ -84,25 +82,22 @@ static void write_factors(jaxpr_program *p, jaxpr_equation *e) {
   } else if (!strcmp(e->name, "qr")) {
     matrix_result(e, 0, type, m, full ? m : k);
     matrix_result(e, 1, type, full ? m : k, n);
-    snprintf(text, sizeof text, "qr[full=%s]", truth(e, "full_matrices"));
+    snprintf(text, sizeof text, "qr[full=%s]", jaxpr_truth(e, "full_matrices"));
   } else if (!strcmp(e->name, "eigh")) {
     matrix_result(e, 0, type, m, m);
     matrix_result(e, 1, type, m, -1);
-    snprintf(text, sizeof text, "eigh[lower=%s]", truth(e, "lower"));
+    snprintf(text, sizeof text, "eigh[lower=%s]", jaxpr_truth(e, "lower"));
   } else {
     matrix_result(e, 0, type, k, -1);
     matrix_result(e, 1, type, m, full ? m : k);
     matrix_result(e, 2, type, full ? n : k, n);
     snprintf(text, sizeof text, "svd[full=%s, vectors=%s]",
-             truth(e, "full_matrices"), truth(e, "compute_uv"));
+             jaxpr_truth(e, "full_matrices"), jaxpr_truth(e, "compute_uv"));
   }
   jaxpr_emit_n(p, e->n_out, e->out, 1, e->in, "%s", text);
 }
 
-static const struct {
-  const char *name;
-  jaxpr_handler *handle;
-} rows[] = {
+static const jaxpr_row rows[] = {
   { "cholesky", write_cholesky },
   { "triangular_solve", write_triangular_solve },
   { "lu", write_factors },
@@ -112,7 +107,5 @@ static const struct {
   { "lu_pivots_to_permutation", write_pivots },
 };
 jaxpr_handler *jaxpr_linalg_handler(const char *primitive) {
-  for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
-    if (!strcmp(rows[i].name, primitive)) return rows[i].handle;
-  return NULL;
+  return jaxpr_find(rows, sizeof rows / sizeof *rows, primitive);
 }

@@ -11,16 +11,18 @@
 bool jaxpr_ok(const jaxpr_writer *w) {
   return !w->missing[0] && !w->error[0];
 }
+
 ref jaxpr_fail(jaxpr_writer *w, const char *what) {
   if (jaxpr_ok(w)) snprintf(w->error, sizeof w->error, "%s", what);
   return (ref){ .text = "?", .dtype = CX_F32 };
 }
+
 ref jaxpr_missing(jaxpr_writer *w, const char *primitive) {
   if (jaxpr_ok(w)) snprintf(w->missing, sizeof w->missing, "%s", primitive);
   return (ref){ .text = "?", .dtype = CX_F32 };
 }
 
-/* -- dtypes, lists, types ------------------------------------------------------------- */
+/* -- dtypes, lists, types ------------------------------------------------- */
 
 static const struct {
   const char *jax, *calx;
@@ -39,11 +41,13 @@ cx_dtype jaxpr_dtype(const char *name) {
     if (!strcmp(dtypes[i].jax, name)) return dtypes[i].type;
   return 0;
 }
+
 const char *jaxpr_dtype_text(cx_dtype dtype) {
   for (size_t i = 0; i < sizeof dtypes / sizeof *dtypes; i++)
     if (dtypes[i].type == dtype) return dtypes[i].calx;
   return "?";
 }
+
 cx_dims jaxpr_dims(const json_t *list) {
   cx_dims dims = { .n = (int)json_array_size(list) };
   if (dims.n > CX_MAX_DIMS) dims.n = CX_MAX_DIMS;
@@ -51,11 +55,45 @@ cx_dims jaxpr_dims(const json_t *list) {
     dims.d[i] = json_integer_value(json_array_get(list, (size_t)i));
   return dims;
 }
+
+bool jaxpr_is_float(cx_dtype dtype) {
+  return dtype == CX_F16 || dtype == CX_BF16 || dtype == CX_F32 ||
+         dtype == CX_F64;
+}
+
+cx_dims jaxpr_column(const json_t *rows, size_t k) {
+  cx_dims dims = { .n = (int)json_array_size(rows) };
+  if (dims.n > CX_MAX_DIMS) dims.n = CX_MAX_DIMS;
+  for (int i = 0; i < dims.n; i++)
+    dims.d[i] =
+        json_integer_value(json_array_get(json_array_get(rows, (size_t)i), k));
+  return dims;
+}
+
+const json_t *jaxpr_param(const jaxpr_equation *e, const char *name) {
+  return json_object_get(e->k, name);
+}
+
+json_int_t jaxpr_integer(const jaxpr_equation *e, const char *name) {
+  return json_integer_value(jaxpr_param(e, name));
+}
+
+const char *jaxpr_truth(const jaxpr_equation *e, const char *name) {
+  return json_is_true(jaxpr_param(e, name)) ? "true" : "false";
+}
+
+const char *jaxpr_enum(const jaxpr_equation *e, const char *name) {
+  const char *s =
+      json_string_value(json_object_get(jaxpr_param(e, name), "enum"));
+  return s ? s : "";
+}
+
 static char *room(void) {
   static char rooms[16][256];
   static int next;
   return rooms[next++ % 16];
 }
+
 static int print_numbers(char *text, size_t bytes, cx_dims dims) {
   int at = 0;
   text[0] = 0;
@@ -64,21 +102,25 @@ static int print_numbers(char *text, size_t bytes, cx_dims dims) {
                    (long long)dims.d[i]);
   return at;
 }
+
 const char *jaxpr_list(cx_dims dims) {
   char *text = room(), numbers[240];
   print_numbers(numbers, sizeof numbers, dims);
   snprintf(text, 256, "(%s)", numbers);
   return text;
 }
+
 const char *jaxpr_ints(const json_t *list) {
   return jaxpr_list(jaxpr_dims(list));
 }
+
 const char *jaxpr_type(cx_dtype dtype, cx_dims shape) {
   char *text = room(), numbers[230];
   print_numbers(numbers, sizeof numbers, shape);
   snprintf(text, 256, "%s[%s]", jaxpr_dtype_text(dtype), numbers);
   return text;
 }
+
 ref jaxpr_binding(jaxpr_writer *w, const json_t *b) {
   const char *name = json_string_value(json_object_get(b, "dtype"));
   const json_t *shape = json_object_get(b, "shape");
@@ -89,13 +131,14 @@ ref jaxpr_binding(jaxpr_writer *w, const json_t *b) {
   return r;
 }
 
-/* -- equations ------------------------------------------------------------------------------ */
+/* -- equations ------------------------------------------------------------ */
 
 static ref fresh(jaxpr_program *p, cx_dtype dtype, cx_dims shape) {
   ref r = { .dtype = dtype, .shape = shape };
   snprintf(r.text, sizeof r.text, "%%%d", p->n_values++);
   return r;
 }
+
 static void write_equation(jaxpr_program *p, int n_out, const ref *out, int n,
                            const ref *in, const char *call, va_list args) {
   for (int i = 0; i < n_out; i++)
@@ -107,6 +150,7 @@ static void write_equation(jaxpr_program *p, int n_out, const ref *out, int n,
     fprintf(p->body, "%s%s", i ? ", " : " ", in[i].text);
   fprintf(p->body, "\n");
 }
+
 ref jaxpr_emit(jaxpr_program *p, cx_dtype dtype, cx_dims shape, int n,
                const ref *in, const char *call, ...) {
   ref out = fresh(p, dtype, shape);
@@ -116,6 +160,7 @@ ref jaxpr_emit(jaxpr_program *p, cx_dtype dtype, cx_dims shape, int n,
   va_end(args);
   return out;
 }
+
 void jaxpr_emit_n(jaxpr_program *p, int n_out, ref *out, int n, const ref *in,
                   const char *call, ...) {
   va_list args;
@@ -125,6 +170,7 @@ void jaxpr_emit_n(jaxpr_program *p, int n_out, ref *out, int n, const ref *in,
   write_equation(p, n_out, out, n, in, call, args);
   va_end(args);
 }
+
 ref jaxpr_number(cx_dtype dtype, double x) {
   ref r = { .dtype = dtype };
   if (dtype == CX_BOOL)
@@ -133,32 +179,43 @@ ref jaxpr_number(cx_dtype dtype, double x) {
     snprintf(r.text, sizeof r.text, "%.17g:%s", x, jaxpr_dtype_text(dtype));
   return r;
 }
+
 ref jaxpr_full(jaxpr_program *p, cx_dtype dtype, cx_dims shape, double x) {
   ref number = jaxpr_number(dtype, x);
   return jaxpr_emit(p, dtype, shape, 1, &number,
                     "broadcast_in_dim[shape=%s, map=()]", jaxpr_list(shape));
 }
+
 static bool same_dims(cx_dims a, cx_dims b) {
   return a.n == b.n && memcmp(a.d, b.d, sizeof a.d[0] * (size_t)a.n) == 0;
 }
+
 static cx_dims counting(int n) {
   cx_dims dims = { .n = n };
   for (int i = 0; i < n; i++) dims.d[i] = i;
   return dims;
 }
+
 ref jaxpr_spread(jaxpr_program *p, ref x, cx_dims shape) {
   if (x.shape.n == 0 || same_dims(x.shape, shape)) return x;
   return jaxpr_emit(p, x.dtype, shape, 1, &x,
                     "broadcast_in_dim[shape=%s, map=%s]", jaxpr_list(shape),
                     jaxpr_list(counting(x.shape.n)));
 }
+
+ref jaxpr_fill(jaxpr_program *p, ref x, cx_dims shape) {
+  if (x.shape.n || !shape.n) return jaxpr_spread(p, x, shape);
+  return jaxpr_emit(p, x.dtype, shape, 1, &x,
+                    "broadcast_in_dim[shape=%s, map=()]", jaxpr_list(shape));
+}
+
 ref jaxpr_convert(jaxpr_program *p, ref x, cx_dtype dtype) {
   if (x.dtype == dtype) return x;
   return jaxpr_emit(p, dtype, x.shape, 1, &x, "convert[type=%s]",
                     jaxpr_dtype_text(dtype));
 }
 
-/* -- literals and constants --------------------------------------------------------------------- */
+/* -- literals and constants ----------------------------------------------- */
 
 /* Element i of an array's bytes as a literal. */
 static ref element(cx_dtype dtype, const unsigned char *bytes, size_t i) {
@@ -210,6 +267,7 @@ static ref element(cx_dtype dtype, const unsigned char *bytes, size_t i) {
   snprintf(r.text, sizeof r.text, "%s:%s", number, jaxpr_dtype_text(dtype));
   return r;
 }
+
 static ref literal(jaxpr_program *p, const json_t *atom) {
   const json_t *array = json_object_get(atom, "lit");
   ref r = jaxpr_binding(p->w, array);
@@ -222,6 +280,7 @@ static ref literal(jaxpr_program *p, const json_t *atom) {
   free(bytes);
   return r;
 }
+
 /* A small array of a nested jaxpr: its elements, stacked and shaped. */
 static ref constant(jaxpr_program *p, const json_t *array) {
   ref r = jaxpr_binding(p->w, array), parts[64];
@@ -243,7 +302,7 @@ static ref constant(jaxpr_program *p, const json_t *array) {
                     jaxpr_list(r.shape));
 }
 
-/* -- jaxprs ----------------------------------------------------------------------------------------- */
+/* -- jaxprs --------------------------------------------------------------- */
 
 static void bind_var(jaxpr_program *p, const json_t *binding, ref r) {
   size_t v = (size_t)json_integer_value(json_object_get(binding, "v"));
@@ -263,12 +322,32 @@ static void bind_var(jaxpr_program *p, const json_t *binding, ref r) {
   }
   p->vars[v] = r;
 }
+
 static ref operand(jaxpr_program *p, const json_t *atom) {
   if (!json_is_integer(atom)) return literal(p, atom);
   size_t v = (size_t)json_integer_value(atom);
   if (v < p->n_vars && p->vars[v].dtype) return p->vars[v];
   return jaxpr_fail(p->w, "a variable is used before it is bound");
 }
+
+jaxpr_handler *jaxpr_find(const jaxpr_row *rows, size_t n, const char *name) {
+  for (size_t i = 0; i < n; i++)
+    if (!strcmp(rows[i].name, name)) return rows[i].handle;
+  return NULL;
+}
+
+static jaxpr_handler *handler_of(const char *primitive) {
+  static jaxpr_handler *(*const families[])(const char *) = {
+    jaxpr_elementwise_handler, jaxpr_shape_handler,  jaxpr_index_handler,
+    jaxpr_reduce_handler,      jaxpr_random_handler, jaxpr_linalg_handler,
+    jaxpr_call_handler,
+  };
+  jaxpr_handler *handle = NULL;
+  for (size_t i = 0; !handle && i < sizeof families / sizeof *families; i++)
+    handle = families[i](primitive);
+  return handle;
+}
+
 static void equation(jaxpr_program *p, const json_t *eqn) {
   static const char *const none = "an equation without primitive";
   ref in[JAXPR_MAX], out[JAXPR_MAX];
@@ -292,8 +371,7 @@ static void equation(jaxpr_program *p, const json_t *eqn) {
     const json_t *b = json_array_get(outs, (size_t)i);
     out[i] = json_is_null(b) ? (ref){ .dtype = 0 } : jaxpr_binding(p->w, b);
   }
-  jaxpr_handler *handle = jaxpr_row_handler(e.name);
-  if (!handle) handle = jaxpr_call_handler(e.name);
+  jaxpr_handler *handle = handler_of(e.name);
   if (!handle) jaxpr_missing(p->w, e.name);
   if (!jaxpr_ok(p->w)) return;
   handle(p, &e);
@@ -302,6 +380,7 @@ static void equation(jaxpr_program *p, const json_t *eqn) {
     if (!json_is_null(b)) bind_var(p, b, out[i]);
   }
 }
+
 static void write_jaxpr(jaxpr_program *p, const json_t *jaxpr,
                         const ref *consts, const ref *in, ref *out) {
   size_t i;
@@ -321,18 +400,22 @@ static void write_jaxpr(jaxpr_program *p, const json_t *jaxpr,
   free(p->vars);
   p->vars = vars, p->n_vars = n_vars;
 }
+
 void jaxpr_inline(jaxpr_program *p, const json_t *jaxpr, const ref *in,
                   ref *out) {
   write_jaxpr(p, jaxpr, NULL, in, out);
 }
+
 void jaxpr_open(jaxpr_program *p, jaxpr_writer *w) {
   *p = (jaxpr_program){ .w = w };
   p->body = open_memstream(&p->text, &p->bytes);
   if (!p->body) jaxpr_fail(w, "out of memory");
 }
+
 ref jaxpr_input(jaxpr_program *p, cx_dtype dtype, cx_dims shape) {
   return fresh(p, dtype, shape);
 }
+
 int jaxpr_close(jaxpr_program *p, int n_in, const ref *in, int n_out,
                 const ref *out) {
   FILE *to = p->w->out;
@@ -349,6 +432,7 @@ int jaxpr_close(jaxpr_program *p, int n_in, const ref *in, int n_out,
   free(p->vars);
   return p->w->n_programs++;
 }
+
 static int write_program(jaxpr_writer *w, const json_t *jaxpr, bool lift) {
   ref in[JAXPR_MAX], out[JAXPR_MAX];
   const json_t *consts = json_object_get(jaxpr, "consts");
@@ -374,11 +458,13 @@ static int write_program(jaxpr_writer *w, const json_t *jaxpr, bool lift) {
   if (jaxpr_ok(w)) write_jaxpr(&p, jaxpr, lift ? in : NULL, in + n_consts, out);
   return jaxpr_close(&p, n, in, jaxpr_ok(w) ? n_out : 0, out);
 }
+
 int jaxpr_nested(jaxpr_writer *w, const json_t *object) {
   const json_t *jaxpr = json_object_get(object, "jaxpr");
   if (!json_is_object(jaxpr)) jaxpr_fail(w, "a nested jaxpr is missing");
   return write_program(w, jaxpr, false);
 }
+
 char *jaxpr_to_text(const json_t *jaxpr, jaxpr_writer *w) {
   char *text = NULL;
   size_t bytes = 0;

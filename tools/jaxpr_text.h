@@ -43,7 +43,7 @@ typedef struct jaxpr_program {
  * NULL with w->missing or w->error; the text is to be freed. */
 char *jaxpr_to_text(const json_t *jaxpr, jaxpr_writer *w);
 
-/* -- for the handlers of primitives ----------------------------------------------------- */
+/* -- for the handlers of primitives --------------------------------------- */
 
 enum { JAXPR_MAX = 1024 }; /* operands or results of one equation */
 
@@ -51,6 +51,7 @@ bool jaxpr_ok(const jaxpr_writer *w);
 ref jaxpr_fail(jaxpr_writer *w, const char *what);
 ref jaxpr_missing(jaxpr_writer *w, const char *primitive);
 cx_dtype jaxpr_dtype(const char *name); /* 0: none of Calx's */
+bool jaxpr_is_float(cx_dtype dtype);
 const char *jaxpr_dtype_text(cx_dtype dtype);
 cx_dims jaxpr_dims(const json_t *list);
 /* "(2,3)", in a buffer that lives until sixteen more were asked for. */
@@ -69,6 +70,8 @@ ref jaxpr_number(cx_dtype dtype, double x);
 ref jaxpr_full(jaxpr_program *p, cx_dtype dtype, cx_dims shape, double x);
 /* Axes of size 1 repeated to the shape; rank 0 stays. */
 ref jaxpr_spread(jaxpr_program *p, ref x, cx_dims shape);
+/* The same, and rank 0 repeated too. */
+ref jaxpr_fill(jaxpr_program *p, ref x, cx_dims shape);
 ref jaxpr_convert(jaxpr_program *p, ref x, cx_dtype dtype);
 
 void jaxpr_open(jaxpr_program *p, jaxpr_writer *w);
@@ -91,13 +94,31 @@ typedef struct jaxpr_equation {
   int n_in, n_out;
   ref *in, *out;
 } jaxpr_equation;
+/* Its parameters; of those it lacks NULL, 0, "false" and "". */
+const json_t *jaxpr_param(const jaxpr_equation *e, const char *name);
+json_int_t jaxpr_integer(const jaxpr_equation *e, const char *name);
+const char *jaxpr_truth(const jaxpr_equation *e, const char *name);
+const char *jaxpr_enum(const jaxpr_equation *e, const char *name);
+/* Column k of a list of rows of numbers, [[low, high], ...]. */
+cx_dims jaxpr_column(const json_t *rows, size_t k);
 /* "window=..., ..., window_dilation=...", of the record's parameters; those
  * it lacks are 1. In a buffer that lives until the next. */
 const char *jaxpr_window(const jaxpr_equation *e, int rank);
 typedef void jaxpr_handler(jaxpr_program *p, jaxpr_equation *e);
-/* NULL where there is none. */
-jaxpr_handler *jaxpr_row_handler(const char *primitive);  /* jaxpr_rows.c */
-jaxpr_handler *jaxpr_linalg_handler(const char *primitive); /* jaxpr_linalg.c */
-jaxpr_handler *jaxpr_call_handler(const char *primitive); /* jaxpr_calls.c */
+typedef struct jaxpr_row {
+  const char *name;
+  jaxpr_handler *handle;
+} jaxpr_row;
+jaxpr_handler *jaxpr_find(const jaxpr_row *rows, size_t n, const char *name);
+
+/* The handler of a primitive, from the file of its family; NULL where there is
+ * none. */
+jaxpr_handler *jaxpr_elementwise_handler(const char *primitive);
+jaxpr_handler *jaxpr_shape_handler(const char *primitive);
+jaxpr_handler *jaxpr_index_handler(const char *primitive);
+jaxpr_handler *jaxpr_reduce_handler(const char *primitive);
+jaxpr_handler *jaxpr_random_handler(const char *primitive);
+jaxpr_handler *jaxpr_linalg_handler(const char *primitive);
+jaxpr_handler *jaxpr_call_handler(const char *primitive);
 
 #endif

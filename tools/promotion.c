@@ -5,41 +5,41 @@
 #include <string.h>
 
 #include "calx/calx.h"
+#include "jaxpr_text.h"
 
-/* -- names ------------------------------------------------------------------- */
+/* -- names ---------------------------------------------------------------- */
 
-typedef struct dtype_name {
+/* A dtype, or a number of C: `type` is then what it is alone. */
+typedef struct operand {
   const char *name;
-  cx_dtype type; /* 0: a number of C, here true, 1 and 1.0 */
-  cx_dtype alone;
-} dtype_name;
-static const dtype_name DTYPES[] = {
-  { "bool", CX_BOOL, 0 },     { "int8", CX_I8, 0 },
-  { "uint8", CX_U8, 0 },      { "int16", CX_I16, 0 },
-  { "uint16", CX_U16, 0 },    { "int32", CX_I32, 0 },
-  { "uint32", CX_U32, 0 },    { "int64", CX_I64, 0 },
-  { "uint64", CX_U64, 0 },    { "float16", CX_F16, 0 },
-  { "bfloat16", CX_BF16, 0 }, { "float32", CX_F32, 0 },
-  { "float64", CX_F64, 0 },   { "weak_bool", 0, CX_BOOL },
-  { "weak_int", 0, CX_I32 },  { "weak_float", 0, CX_F32 },
-};
-static const dtype_name *find(const char *name) {
-  for (size_t i = 0; name && i < sizeof DTYPES / sizeof *DTYPES; i++)
-    if (!strcmp(DTYPES[i].name, name)) return &DTYPES[i];
-  return NULL;
+  cx_dtype type;
+  bool is_number;
+} operand;
+
+static operand operand_of(const json_t *row, const char *key) {
+  const char *name = json_string_value(json_object_get(row, key));
+  const bool is_number = name && !strncmp(name, "weak_", 5);
+  const char *kind = is_number ? name + 5 : "";
+  return (operand){ name ? name : "?",
+                    !is_number               ? jaxpr_dtype(name)
+                    : !strcmp(kind, "bool")  ? CX_BOOL
+                    : !strcmp(kind, "int")   ? CX_I32
+                    : !strcmp(kind, "float") ? CX_F32
+                                             : 0,
+                    is_number };
 }
 
-static cx operand(const dtype_name *d) {
-  if (d->type) return cx_ones(d->type, 2);
-  return d->alone == CX_BOOL  ? cx_lit_b(true)
-         : d->alone == CX_I32 ? cx_lit_i(1)
-                              : cx_lit_f(1);
+static cx value_of(operand x) {
+  if (!x.is_number) return cx_ones(x.type, 2);
+  return x.type == CX_BOOL  ? cx_lit_b(true)
+         : x.type == CX_I32 ? cx_lit_i(1)
+                            : cx_lit_f(1);
 }
 
 static const struct {
   const char *name;
   cx_op op;
-} OPS[] = {
+} ops[] = {
   { "add", CX_OP_ADD },
   { "subtract", CX_OP_SUB },
   { "multiply", CX_OP_MUL },
@@ -63,14 +63,15 @@ static const struct {
   { "reciprocal", CX_OP_RECIPROCAL },
   { "isfinite", CX_OP_IS_FINITE },
   { "relu", CX_OP_RELU },
+  { "arctan2", CX_OP_ATAN2 },
 };
 static cx_op op_of(const char *name) {
-  for (size_t i = 0; i < sizeof OPS / sizeof *OPS; i++)
-    if (!strcmp(OPS[i].name, name)) return OPS[i].op;
+  for (size_t i = 0; i < sizeof ops / sizeof *ops; i++)
+    if (!strcmp(ops[i].name, name)) return ops[i].op;
   return 0;
 }
 
-/* -- one entry ------------------------------------------------------------------ */
+/* -- one entry ------------------------------------------------------------ */
 
 /* What is wrong with a row, or empty. */
 typedef struct finding {
@@ -82,22 +83,20 @@ static void wrong(finding *f, const char *what, const char *got) {
 }
 
 /* The record is of 64-bit mode, in which a number of Python is int64 or
- * float64; one of C is i32 or f32. */
-static cx_dtype expected(const json_t *result, const dtype_name *a,
-                         const dtype_name *b) {
-  const char *name = json_string_value(json_object_get(result, "dtype"));
-  const cx_dtype type = find(name)->type;
-  const bool wide_a = a->type == CX_F64, wide_b = b && b->type == CX_F64;
-  const bool integers = a->type && b && b->type;
-  if (type == CX_F64 && !wide_a && !wide_b && !integers &&
-      (a->alone == CX_F32 || (b && b->alone == CX_F32)))
+ * float64; one of C is i32 or f32. `b` repeats a for an operation of one. */
+static cx_dtype expected(const json_t *result, operand a, operand b) {
+  const cx_dtype type =
+      jaxpr_dtype(json_string_value(json_object_get(result, "dtype")));
+  const bool numbers = a.is_number && b.is_number;
+  const bool number =
+      (a.is_number && a.type == CX_F32) || (b.is_number && b.type == CX_F32);
+  if (type == CX_F64 && number && a.type != CX_F64 && b.type != CX_F64)
     return CX_F32;
-  if (type == CX_I64 && !a->type && (!b || !b->type)) return CX_I32;
-  return type;
+  return type == CX_I64 && numbers ? CX_I32 : type;
 }
 
-static void check(const char *what, const json_t *result, const dtype_name *a,
-                  const dtype_name *b, cx got, finding *f) {
+static void check(const char *what, const json_t *result, operand a, operand b,
+                  cx got, finding *f) {
   const bool refused = json_object_get(result, "error") != NULL;
   const cx_code code = cx_error(NULL);
   if (refused) {
@@ -109,20 +108,19 @@ static void check(const char *what, const json_t *result, const dtype_name *a,
   }
 }
 
-/* -- the tables --------------------------------------------------------------------- */
+/* -- the tables ----------------------------------------------------------- */
 
 static void check_binary(const json_t *row, finding *f) {
   CX_SCOPE;
-  const dtype_name *a = find(json_string_value(json_object_get(row, "a")));
-  const dtype_name *b = find(json_string_value(json_object_get(row, "b")));
-  if (!a || !b) {
+  const operand a = operand_of(row, "a"), b = operand_of(row, "b");
+  if (!a.type || !b.type) {
     wrong(f, "row", "a dtype that is not known");
     return;
   }
   const char *name;
   json_t *result;
   json_object_foreach(json_object_get(row, "ops"), name, result) {
-    const cx two[2] = { operand(a), operand(b) };
+    const cx two[2] = { value_of(a), value_of(b) };
     const cx_op op = op_of(name);
     cx got;
     if (op)
@@ -130,28 +128,28 @@ static void check_binary(const json_t *row, finding *f) {
     else if (!strcmp(name, "where"))
       got = cx_where(true, two[0], two[1]);
     else
-      continue; /* true_divide, arctan2: no integer forms here */
+      continue; /* true_divide: integers are divided as integers here */
     check(name, result, a, b, got, f);
-    if (!strcmp(name, "where") && a->type && b->type &&
-        cx_promote_types(a->type, b->type) != cx_type(got))
+    if (!strcmp(name, "where") && !a.is_number && !b.is_number &&
+        cx_promote_types(a.type, b.type) != cx_type(got))
       wrong(f, "cx_promote_types", "not the type of a choice of both");
   }
 }
 
 static void check_unary(const json_t *row, finding *f) {
   CX_SCOPE;
-  const dtype_name *a = find(json_string_value(json_object_get(row, "a")));
-  if (!a) {
+  const operand a = operand_of(row, "a");
+  if (!a.type) {
     wrong(f, "row", "a dtype that is not known");
     return;
   }
   const char *name;
   json_t *result;
   json_object_foreach(json_object_get(row, "ops"), name, result) {
-    const cx x = operand(a);
+    const cx x = value_of(a);
     const cx_op op = op_of(name);
     cx got;
-    if (!a->type) continue; /* a number of C becomes an array first */
+    if (a.is_number) continue; /* a number of C becomes an array first */
     if (op)
       got = cx_unary_(op, x, CX_AT);
     else if (!strcmp(name, "max"))
@@ -162,16 +160,16 @@ static void check_unary(const json_t *row, finding *f) {
       got = cx_ones_like(x);
     else
       continue; /* sums and means: dtypes of their own */
-    if (!strcmp(name, "relu") && a->type == CX_BOOL) {
+    if (!strcmp(name, "relu") && a.type == CX_BOOL) {
       /* There int64 of 64-bit mode. */
       if (cx_error(NULL) || cx_type(got) != CX_I32) wrong(f, name, "not i32");
     } else {
-      check(name, result, a, NULL, got, f);
+      check(name, result, a, a, got, f);
     }
   }
 }
 
-/* -- rows -------------------------------------------------------------------- */
+/* -- rows ----------------------------------------------------------------- */
 
 bool table_is_promotion(const json_t *document) {
   return json_is_array(json_object_get(document, "dtypes")) &&

@@ -40,7 +40,10 @@ bool record_each(const char *path, bool (*each)(json_t *record, void *user),
     if (!ok)
       snprintf(why, room, "%s:%zu: %s", path, number,
                record ? "no object" : error.text);
-    ok = ok && each(record, user);
+    if (ok && !each(record, user)) {
+      snprintf(why, room, "%s:%zu: no record as it should be", path, number);
+      ok = false;
+    }
     json_decref(record);
   }
   if (f && ok && !gzeof(f)) {
@@ -52,7 +55,7 @@ bool record_each(const char *path, bool (*each)(json_t *record, void *user),
   return ok;
 }
 
-/* -- base64 (RFC 4648) ------------------------------------------------------------------- */
+/* -- base64 (RFC 4648) ---------------------------------------------------- */
 
 static int digit(char c) {
   return c >= 'A' && c <= 'Z'   ? c - 'A'

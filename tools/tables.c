@@ -18,7 +18,7 @@ bool table_is_special(const json_t *document) {
          json_is_string(json_object_get(document, "denormals"));
 }
 
-/* -- arrays ----------------------------------------------------------------- */
+/* -- arrays --------------------------------------------------------------- */
 
 /* The points that are compared: not those with a subnormal operand, which the
  * recorder took for zero. */
@@ -94,7 +94,7 @@ static bool find_points(points *p, const char *dtype, int n_in, json_t *section,
   return p->kept != NULL;
 }
 
-/* -- programs ---------------------------------------------------------------- */
+/* -- programs ------------------------------------------------------------- */
 
 /* Operations that are no primitives: JAX's name and Calx's. */
 static const char *const functions[][2] = {
@@ -151,7 +151,7 @@ static json_t *equation(const json_t *row, const char *dtype, int n_in,
       "k", params_of(row), "out", n_in);
 }
 
-/* -- rows --------------------------------------------------------------------- */
+/* -- rows ----------------------------------------------------------------- */
 
 typedef struct table {
   double tol;

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-/* -- numbers of a configuration --------------------------------------------------------------- */
+/* -- numbers of a configuration ------------------------------------------- */
 
 /* A field's number as an array of rank 0; none for a list. */
 static cx field_array(const cx_field *f, const void *struct_) {
@@ -63,7 +63,7 @@ static bool check_config(const char *path, const txl_config *c) {
          wrong(path, "a size is out of range", "");
 }
 
-/* -- the vocabulary ------------------------------------------------------------------------------ */
+/* -- the vocabulary ------------------------------------------------------- */
 
 static bool read_vocabulary(const char *path, cx tree, int size,
                             xl_vocabulary *out) {
@@ -77,7 +77,7 @@ static bool read_vocabulary(const char *path, cx tree, int size,
                                      wrong(path, "a token is there twice", ""));
 }
 
-/* -- the file -------------------------------------------------------------------------------------- */
+/* -- the file ------------------------------------------------------------- */
 
 bool xl_model_save(const char *path, const xl_model *m) {
   CX_SCOPE;

@@ -98,7 +98,7 @@ static settings read_settings(int argc, char **argv, bool *out_go,
   return s;
 }
 
-/* -- one run ----------------------------------------------------------------------------------- */
+/* -- one run -------------------------------------------------------------- */
 
 typedef struct run {
   settings s;
@@ -203,7 +203,7 @@ static bool start(run *r) {
   return true;
 }
 
-/* -- steps -------------------------------------------------------------------------------------- */
+/* -- steps ---------------------------------------------------------------- */
 
 /* The memory of a new pass over the text starts with zeros. */
 static void forget(run *r) {
@@ -276,7 +276,7 @@ static bool train(run *r) {
   return true;
 }
 
-/* -- memory: planned and measured ----------------------------------------------------------------- */
+/* -- memory: planned and measured ----------------------------------------- */
 
 static size_t bytes_of(cx tree) {
   return 4 * (size_t)nn_count(tree); /* f32, and i32 for the step count */
@@ -309,7 +309,7 @@ static void show_memory(const run *r) {
          100 * ((double)measured / (double)planned - 1));
 }
 
-/* -- the text held out ------------------------------------------------------------------------------ */
+/* -- the text held out ---------------------------------------------------- */
 
 /* Bits per character, the memory carried from segment to segment. */
 static double evaluate(const run *r, int64_t *out_n) {
@@ -334,7 +334,7 @@ static double evaluate(const run *r, int64_t *out_n) {
   return nats / (double)n / M_LN2;
 }
 
-/* -- the command ---------------------------------------------------------------------------------- */
+/* -- the command ---------------------------------------------------------- */
 
 static bool finish(run *r) {
   int64_t n;

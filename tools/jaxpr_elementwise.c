@@ -1,0 +1,221 @@
+/* jaxpr_elementwise.c - the recorded elementwise primitives. */
+#include <string.h>
+
+#include "jaxpr_text.h"
+
+/* Their names are ours; operands broadcast. */
+static const char *const plain[] = {
+  "neg",
+  "abs",
+  "sign",
+  "floor",
+  "ceil",
+  "exp",
+  "expm1",
+  "log",
+  "log1p",
+  "logistic",
+  "sin",
+  "cos",
+  "tanh",
+  "erf",
+  "erf_inv",
+  "lgamma",
+  "digamma",
+  "bessel_i0e",
+  "bessel_i1e",
+  "polygamma",
+  "zeta",
+  "igamma",
+  "igammac",
+  "igamma_grad_a",
+  "random_gamma_grad",
+  "regularized_incomplete_beta",
+  "exp2",
+  "log2",
+  "tan",
+  "asin",
+  "acos",
+  "atan",
+  "sinh",
+  "cosh",
+  "asinh",
+  "acosh",
+  "atanh",
+  "erfc",
+  "cbrt",
+  "atan2",
+  "sqrt",
+  "rsqrt",
+  "square",
+  "nextafter",
+  "population_count",
+  "clz",
+  "mulhi",
+  "is_finite",
+  "not",
+  "add",
+  "sub",
+  "div",
+  "rem",
+  "pow",
+  "max",
+  "min",
+  "and",
+  "or",
+  "xor",
+  "shift_left",
+  "shift_right_logical",
+  "shift_right_arithmetic",
+  "eq",
+  "ne",
+  "lt",
+  "le",
+  "gt",
+  "ge",
+  "copy",
+  "stop_gradient",
+  "random_seed",
+  "random_wrap",
+  "random_unwrap",
+  "random_fold_in",
+};
+
+static const char *plain_name(const char *name) {
+  if (!strcmp(name, "add_any")) return "add";
+  if (!strcmp(name, "copy_p")) return "copy";
+  for (size_t i = 0; i < sizeof plain / sizeof *plain; i++)
+    if (!strcmp(plain[i], name)) return plain[i];
+  return NULL;
+}
+
+/* Keys and words: no number among the operands stands for an array. */
+static bool is_random(const char *name) {
+  return !strncmp(name, "random_", 7) && strcmp(name, "random_fold_in") &&
+         strcmp(name, "random_gamma_grad");
+}
+
+static void write_plain(jaxpr_program *p, jaxpr_equation *e) {
+  for (int i = 0; i < e->n_in && !is_random(e->name); i++)
+    e->in[i] = jaxpr_spread(p, e->in[i], e->out->shape);
+  bool all_scalars = e->out->shape.n > 0 && !is_random(e->name);
+  for (int i = 0; i < e->n_in; i++)
+    all_scalars = all_scalars && e->in[i].shape.n == 0;
+  if (all_scalars && e->n_in) e->in[0] = jaxpr_fill(p, e->in[0], e->out->shape);
+  *e->out = jaxpr_emit(p, e->out->dtype, e->out->shape, e->n_in, e->in, "%s",
+                       plain_name(e->name));
+}
+
+static void write_select(jaxpr_program *p, jaxpr_equation *e) {
+  for (int i = 0; i < e->n_in; i++)
+    e->in[i] = jaxpr_spread(p, e->in[i], e->out->shape);
+  if (e->n_in == 2) { /* one case */
+    *e->out = jaxpr_emit(p, e->out->dtype, e->out->shape, 1, e->in + 1, "copy");
+    return;
+  }
+  *e->out =
+      jaxpr_emit(p, e->out->dtype, e->out->shape, e->n_in, e->in, "select");
+}
+
+/* On bool: (lo or x) and hi. */
+static void write_clamp(jaxpr_program *p, jaxpr_equation *e) {
+  cx_dims shape = e->out->shape;
+  for (int i = 0; i < 3; i++) e->in[i] = jaxpr_spread(p, e->in[i], shape);
+  if (e->out->dtype != CX_BOOL) {
+    *e->out = jaxpr_emit(p, e->out->dtype, shape, 3, e->in, "clamp");
+    return;
+  }
+  ref two[2] = { jaxpr_emit(p, CX_BOOL, shape, 2, e->in, "or"), e->in[2] };
+  *e->out = jaxpr_emit(p, CX_BOOL, shape, 2, two, "and");
+}
+
+static void write_mul(jaxpr_program *p, jaxpr_equation *e) {
+  for (int i = 0; i < e->n_in; i++)
+    e->in[i] = jaxpr_spread(p, jaxpr_convert(p, e->in[i], e->out->dtype),
+                            e->out->shape);
+  *e->out = jaxpr_emit(p, e->out->dtype, e->out->shape, e->n_in, e->in, "mul");
+}
+
+static void write_convert(jaxpr_program *p, jaxpr_equation *e) {
+  *e->out = jaxpr_emit(p, e->out->dtype, e->out->shape, 1, e->in,
+                       "convert[type=%s]", jaxpr_dtype_text(e->out->dtype));
+}
+
+static void write_bitcast(jaxpr_program *p, jaxpr_equation *e) {
+  if (e->in->dtype == e->out->dtype) {
+    *e->out = jaxpr_emit(p, e->out->dtype, e->out->shape, 1, e->in, "copy");
+    return;
+  }
+  *e->out = jaxpr_emit(p, e->out->dtype, e->out->shape, 1, e->in,
+                       "bitcast[type=%s]", jaxpr_dtype_text(e->out->dtype));
+}
+
+static void write_integer_pow(jaxpr_program *p, jaxpr_equation *e) {
+  *e->out = jaxpr_emit(p, e->out->dtype, e->out->shape, 1, e->in,
+                       "integer_pow[y=%lld]", (long long)jaxpr_integer(e, "y"));
+}
+
+static void write_round(jaxpr_program *p, jaxpr_equation *e) {
+  bool away = strcmp(jaxpr_enum(e, "rounding_method"), "AWAY_FROM_ZERO") == 0;
+  *e->out = jaxpr_emit(p, e->out->dtype, e->out->shape, 1, e->in,
+                       "round[away=%s]", away ? "true" : "false");
+}
+
+static void write_reduce_precision(jaxpr_program *p, jaxpr_equation *e) {
+  *e->out =
+      jaxpr_emit(p, e->out->dtype, e->out->shape, 1, e->in,
+                 "reduce_precision[exponent_bits=%lld, mantissa_bits=%lld]",
+                 (long long)jaxpr_integer(e, "exponent_bits"),
+                 (long long)jaxpr_integer(e, "mantissa_bits"));
+}
+
+static void write_name(jaxpr_program *p, jaxpr_equation *e) {
+  const char *name = json_string_value(json_object_get(e->k, "name"));
+  *e->out = jaxpr_emit(p, e->out->dtype, e->out->shape, 1, e->in,
+                       "name[name=\"%s\"]", name ? name : "");
+}
+
+/* 1 - x x */
+static void write_one_minus_square(jaxpr_program *p, jaxpr_equation *e) {
+  ref x[2] = { *e->in, *e->in };
+  ref two[2] = { jaxpr_number(x->dtype, 1),
+                 jaxpr_emit(p, x->dtype, x->shape, 2, x, "mul") };
+  *e->out = jaxpr_emit(p, x->dtype, x->shape, 2, two, "sub");
+}
+
+/* c0 + x (c1 + x (...)): the operands are x, c0, c1, ... */
+static void write_polynomial(jaxpr_program *p, jaxpr_equation *e) {
+  cx_dtype type = e->out->dtype;
+  cx_dims shape = e->out->shape;
+  for (int i = 0; i < e->n_in; i++)
+    e->in[i] = jaxpr_spread(p, jaxpr_convert(p, e->in[i], type), shape);
+  ref sum[2] = { jaxpr_full(p, type, shape, 0) };
+  for (int i = e->n_in - 1; i > 0; i--) {
+    ref product[2] = { sum[0], e->in[0] };
+    sum[0] = i == e->n_in - 1 ? sum[0]
+                              : jaxpr_emit(p, type, shape, 2, product, "mul");
+    sum[1] = e->in[i];
+    sum[0] = jaxpr_emit(p, type, shape, 2, sum, "add");
+  }
+  *e->out = sum[0];
+}
+
+/* -- the table ------------------------------------------------------------ */
+
+static const jaxpr_row rows[] = {
+  { "mul", write_mul },
+  { "select_n", write_select },
+  { "clamp", write_clamp },
+  { "convert_element_type", write_convert },
+  { "bitcast_convert_type", write_bitcast },
+  { "integer_pow", write_integer_pow },
+  { "round", write_round },
+  { "name", write_name },
+  { "reduce_precision", write_reduce_precision },
+  { "one_minus_square", write_one_minus_square },
+  { "polynomial", write_polynomial },
+};
+jaxpr_handler *jaxpr_elementwise_handler(const char *primitive) {
+  if (plain_name(primitive)) return write_plain;
+  return jaxpr_find(rows, sizeof rows / sizeof *rows, primitive);
+}

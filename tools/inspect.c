@@ -17,7 +17,8 @@ int command_inspect(int argc, char **argv) {
     fprintf(asked ? stdout : stderr,
             "usage: calx inspect FILE...\n\n"
             "Lists each array of a checkpoint (.safetensors, .npz, .npy):\n"
-            "name, dtype and shape, bytes. Ends with 0 if every file is sound.\n");
+            "name, dtype and shape, bytes. Ends with 0 if every file is\n"
+            "sound.\n");
     return asked ? 0 : 2;
   }
   cx_ctx *ctx = cx_open("cpu");

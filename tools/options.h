@@ -19,9 +19,9 @@ typedef struct option {
   const char *help; /* starts with the value's name, "FILE  the text" */
 } option;
 
-/* Reads argv[1...] of a command ("xl train") into the values. False if the command is not to run, with
- * its exit status: 0 after --help, whose page goes to stdout; 2 after a wrong
- * option, which stderr names. */
+/* Reads argv[1...] of a command ("xl train") into the values. False if the
+ * command is not to run, with its exit status: 0 after --help, whose page goes
+ * to stdout; 2 after a wrong option, which stderr names. */
 bool options_read(const char *command, int argc, char **argv, const char *usage,
                   const option *options, int n, int *out_status);
 

@@ -88,11 +88,13 @@ static cx_dtype expected(const json_t *result, operand a, operand b) {
   const cx_dtype type =
       jaxpr_dtype(json_string_value(json_object_get(result, "dtype")));
   const bool numbers = a.is_number && b.is_number;
-  const bool number =
-      (a.is_number && a.type == CX_F32) || (b.is_number && b.type == CX_F32);
-  if (type == CX_F64 && number && a.type != CX_F64 && b.type != CX_F64)
+  const bool number = (a.is_number && a.type == CX_F32) ||
+                      (b.is_number && b.type == CX_F32);
+  if (numbers && type == CX_I64) return CX_I32;
+  if (type == CX_F64 &&
+      (numbers || (number && a.type != CX_F64 && b.type != CX_F64)))
     return CX_F32;
-  return type == CX_I64 && numbers ? CX_I32 : type;
+  return type;
 }
 
 static void check(const char *what, const json_t *result, operand a, operand b,

@@ -84,6 +84,8 @@ if(CALX_FUZZ AND CMAKE_C_COMPILER_ID MATCHES Clang)
   foreach(target IN LISTS public_libraries)
     target_compile_options(${target} PRIVATE
       -fsanitize=fuzzer-no-link,${fuzz_options})
+    target_link_options(${target} INTERFACE
+      -fsanitize=fuzzer-no-link,${fuzz_options})
   endforeach()
   set(fuzzed_tools ${tool_sources})
   list(FILTER fuzzed_tools INCLUDE REGEX "/(record|jaxpr_[a-z]*)\\.c$")

@@ -36,8 +36,8 @@ static void make_bools(cxi_array *a, size_t n) {
   for (size_t i = 0; i < n; i++) x[i] = x[i] != 0;
 }
 
-/* A handle for an array, whose reference it takes; in a trace a constant. */
-static cx enter(cx_ctx *ctx, cxi_array *a) {
+cx cxi_array_take(cx_ctx *ctx, cxi_array *a) {
+  if (cxi_type_dtype(a->type) == CX_BOOL) make_bools(a, cxi_array_bytes(a));
   if (!ctx->trace) {
     cxi_item item = { .kind = CXI_ITEM_ARRAY, .type = a->type };
     item.as.array = a;
@@ -61,8 +61,7 @@ cx cx_from_(const void *data, cx_dtype dtype, cx_dims shape, const char *at) {
     return cxi_leave(before, cxi_report(CX_EUSER, "from: NULL"));
   }
   if (bytes) memcpy(a->data, data, bytes);
-  if (dtype == CX_BOOL) make_bools(a, bytes);
-  return cxi_leave(before, enter(ctx, a));
+  return cxi_leave(before, cxi_array_take(ctx, a));
 }
 
 /* Memory that is not aligned for vectors is copied, as are bools, whose bytes
@@ -79,7 +78,7 @@ cx cx_borrow_(const char *at, void *data, cx_dtype dtype, cx_dims shape,
     return copy;
   }
   cxi_array *a = cxi_array_foreign(type, data, release, user);
-  return a ? enter(ctx, a) : cxi_report_memory();
+  return a ? cxi_array_take(ctx, a) : cxi_report_memory();
 }
 
 cx cx_spec_(cx_dtype dtype, cx_dims shape, const char *at) {

@@ -77,17 +77,12 @@ static cxi_type type_of(const managed *t) {
 }
 
 /* The elements one after the other, from anywhere. */
-static cx gather(cx_ctx *ctx, const cxi_view *from) {
-  const cx_aval *type = &from->type;
-  cxi_array *a =
-      cxi_array_make(cxi_type_make(type->type, type->shape), ctx->account);
+static cx gather(cx_ctx *ctx, cxi_type type, const cxi_view *from) {
+  cxi_array *a = cxi_array_make(type, ctx->account);
   if (!a) return cxi_report_memory();
-  const cxi_view to = cxi_view_dense(*type, a->data);
+  const cxi_view to = cxi_view_dense(from->type, a->data);
   cxi_view_copy(&to, from);
-  /* As an array of the library's own: bools checked, a constant in a trace. */
-  const cx out = cx_from_(a->data, type->type, type->shape, NULL);
-  cxi_array_release(a);
-  return out;
+  return cxi_array_take(ctx, a);
 }
 
 cx cx_from_dlpack_(struct DLManagedTensorVersioned *t, const char *at) {
@@ -114,7 +109,7 @@ cx cx_from_dlpack_(struct DLManagedTensorVersioned *t, const char *at) {
     if (cxi_is_poison(out)) finish(t);
     return out;
   }
-  const cx out = gather(ctx, &view);
+  const cx out = gather(ctx, type, &view);
   finish(t);
   return out;
 }

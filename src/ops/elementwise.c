@@ -149,7 +149,7 @@ static cx promoted_jax(cx_op op, cx a) {
 static bool is_identity(cx_op op, cx a) {
   if (op == CX_OP_ABS && cxi_dtype_kind(cxi_dtype_at(a)) == CXI_UNSIGNED)
     return true;
-  if (is_float(a) || cxi_promotion_now() != CX_PROMOTE_JAX) return false;
+  if (cxi_promotion_now() != CX_PROMOTE_JAX || is_float(a)) return false;
   return op == CX_OP_FLOOR || op == CX_OP_CEIL ||
          (op == CX_OP_ROUND && !is_bool(a)) || (op == CX_OP_ABS && is_bool(a));
 }
@@ -161,7 +161,7 @@ cx cxi_op_unary(cx_op op, cx a) {
                     (int)op);
   if (!cxi_operand(ops[op].name, &a, &poison)) return poison;
   if (is_identity(op, a)) return a;
-  if (!is_float(a) && cxi_promotion_now() == CX_PROMOTE_JAX)
+  if (cxi_promotion_now() == CX_PROMOTE_JAX && !is_float(a))
     a = promoted_jax(op, a);
   if (ops[op].prim) return cxi_unary(ops[op].prim, a);
   if (ops[op].floating && !is_float(a))
@@ -323,7 +323,7 @@ static cx binary(cx_op op, cx a, cx b) {
                       cxi_shown_of(a).text);
     a = promoted_jax(op, a), b = promoted_jax(op, b);
   }
-  if (is_bool(a) && counts(op) && cxi_promotion_now() == CX_PROMOTE_JAX)
+  if (cxi_promotion_now() == CX_PROMOTE_JAX && counts(op) && is_bool(a))
     a = cxi_convert(a, CX_I32), b = cxi_convert(b, CX_I32);
   /* (1) and rank 0: an elementwise equation keeps the larger shape only */
   if (shape.n > 0 && cxi_rank_at(a) == 0 && cxi_rank_at(b) == 0)

@@ -13,10 +13,9 @@ static cx_ctx *context_of(cxi_emitter *e) {
   return (cx_ctx *)e;
 }
 
-static bool info(cxi_emitter *e, cx a, cxi_info *out) {
-  cxi_item item;
-  if (!cxi_slot_find(context_of(e), a, &item))
-    item = cxi_item_for(cxi_operation_now(), a);
+/* Of what is no array in a slot; out of line, that info stays short. */
+__attribute__((noinline)) static bool info_elsewhere(cx a, cxi_info *out) {
+  const cxi_item item = cxi_item_for(cxi_operation_now(), a);
   switch (item.kind) {
   case CXI_ITEM_NUMBER:
     *out = (cxi_info){ item.type, true, item.weak, item.as.bits };
@@ -31,6 +30,15 @@ static bool info(cxi_emitter *e, cx a, cxi_info *out) {
   default:
     return false;
   }
+}
+
+/* Asked a dozen times for an operation. */
+static bool info(cxi_emitter *e, cx a, cxi_info *out) {
+  cxi_item item;
+  if (!cxi_slot_find(context_of(e), a, &item) || item.kind != CXI_ITEM_ARRAY)
+    return info_elsewhere(a, out);
+  *out = (cxi_info){ .type = item.type };
+  return true;
 }
 
 static cx literal(cxi_emitter *e, cx_dtype dtype, bool weak, uint64_t bits) {

@@ -142,6 +142,25 @@ static void degenerate(void **state) {
   assert_true(fabs(cx_item(cx_index(s, 1)) / (M_SQRT2 * 0x1p-40) - 1) < 1e-14);
   assert_good();
 }
+/* Numbers whose squares under- or overflow beside the greatest: what rounding
+ * leaves of equal rows gets there too. */
+static void next_to_nothing(void **state) {
+  (void)state;
+  CX_SCOPE;
+  check_svd(cx_reshape(cx_array(double, 1, 1e-12, 0, 1e-144), 2, 2), 1e-12);
+  check_square(cx_ones(CX_F64, 200, 200), 1e-11);
+  for (int power = 140; power <= 200; power += 4) {
+    const cx least = cx_full(pow(10, -power), CX_F64, 6, 6);
+    check_square(cx_add(cx_diag(cx_array(double, 1, 0, 0, 0, 0, 0)), least),
+                 1e-12);
+    check_square(cx_add(cx_diag(cx_array(double, 0, 0, 0, 0, 0, 1)), least),
+                 1e-12);
+    check_square(cx_add(cx_diag(cx_array(double, 0, 0, 1, 0, 0, 0)),
+                        cx_mul(least, random(CX_F64, CX_SHAPE(6, 6), 3))),
+                 1e-12);
+  }
+  assert_good();
+}
 
 /* -- solutions -------------------------------------------------------------- */
 
@@ -344,6 +363,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
     cmocka_unit_test(definitions),
     cmocka_unit_test(degenerate),
+    cmocka_unit_test(next_to_nothing),
     cmocka_unit_test(solutions),
     cmocka_unit_test(norms_and_diagonals),
     cmocka_unit_test(multi_dot),

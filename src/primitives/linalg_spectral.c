@@ -7,6 +7,10 @@
 
 enum { STEPS = 60 }; /* of an iteration that needs about 2, or 8 */
 
+/* The caller has scaled the greatest element to about 1: what has a square next
+ * to underflow is nothing beside it, and that square has lost its digits. */
+static const double nothing = 1e-290;
+
 static void swap_numbers(double *x, double *y) {
   const double t = *x;
   *x = *y, *y = t;
@@ -32,9 +36,10 @@ static double reduce_step(int64_t n, double *s, int64_t k, double *p,
   const int64_t left = n - k - 1;
   double *v = s + k * n + k + 1;
   const double alpha = v[0];
-  const double rest = sqrt(cxi_inner(left - 1, v + 1, v + 1));
+  const double square = cxi_inner(left - 1, v + 1, v + 1);
   *out_e = alpha;
-  if (rest == 0) return 0;
+  if (square < nothing) return 0;
+  const double rest = sqrt(square);
   const double beta = -copysign(sqrt(alpha * alpha + rest * rest), alpha);
   const double tau = (beta - alpha) / beta;
   *out_e = beta;
@@ -78,8 +83,18 @@ static void tridiagonalise(int64_t n, double *s, double *d, double *e,
 static int64_t block_end(int64_t n, int64_t l, const double *d,
                          const double *e) {
   for (int64_t m = l; m + 1 < n; m++)
-    if (fabs(e[m]) <= DBL_EPSILON * (fabs(d[m]) + fabs(d[m + 1]))) return m;
+    if (e[m] * e[m] < nothing ||
+        fabs(e[m]) <= DBL_EPSILON * (fabs(d[m]) + fabs(d[m + 1])))
+      return m;
   return n - 1;
+}
+
+/* sqrt(x^2 + y^2), where the squares are next to underflow too. */
+static double length(double x, double y) {
+  const double square = x * x + y * y;
+  if (square >= nothing) return sqrt(square);
+  x *= 0x1p500, y *= 0x1p500;
+  return sqrt(x * x + y * y) * 0x1p-500;
 }
 
 /* One implicit QL step with Wilkinson's shift on rows l..m. Golub & Van Loan,
@@ -90,7 +105,7 @@ static void ql_step(int64_t n, int64_t l, int64_t m, double *d, double *e,
   const double root = copysign(sqrt(half * half + 1), half);
   double g = d[m] - d[l] + e[l] / (half + root), s = 1, c = 1, p = 0;
   for (int64_t i = m - 1; i >= l; i--) {
-    const double f = s * e[i], b = c * e[i], r = sqrt(f * f + g * g);
+    const double f = s * e[i], b = c * e[i], r = length(f, g);
     e[i + 1] = r;
     if (r == 0) { /* the block falls apart here */
       d[i + 1] -= p;
@@ -135,11 +150,10 @@ bool cxi_eigh(int64_t n, double *s, double *w, double *vt, double *work) {
 
 /* -- singular values ------------------------------------------------------- */
 
-/* A row whose square is next to underflow is nothing beside the others: the
- * caller has scaled the greatest element to about 1. Rows that depend on others
- * shrink to it, by a rounding error with each rotation. */
+/* Rows that depend on others shrink to nothing, by a rounding error with each
+ * rotation. */
 static bool is_nothing(int64_t n, double *row, double square) {
-  if (square >= 1e-290) return false;
+  if (square >= nothing) return false;
   memset(row, 0, (size_t)n * sizeof *row);
   return true;
 }
@@ -156,7 +170,9 @@ static bool rotate_pair(int64_t n, double *r, double *jt, int64_t x,
   const double small = (double)(n > 2 ? n : 2) * DBL_EPSILON / 2;
   if (fabs(ab) <= small * sqrt(aa) * sqrt(bb)) return false;
   const double z = (bb - aa) / (2 * ab);
-  const double t = copysign(1, z) / (fabs(z) + sqrt(1 + z * z));
+  const double size = fabs(z); /* its square may overflow */
+  const double root = size < 0x1p500 ? sqrt(1 + z * z) : size;
+  const double t = copysign(1, z) / (size + root);
   const double c = 1 / sqrt(1 + t * t), s = c * t;
   rotate(n, a, b, c, s);
   if (jt) rotate(n, jt + x * n, jt + y * n, c, s);

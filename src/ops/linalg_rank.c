@@ -32,6 +32,11 @@ static cx counted(cx a, cx s, double rtol) {
   return cxi_compare(CXI_PRIM_gt, s, least);
 }
 
+/* How many of each row are true. */
+static cx number_of(cx which) {
+  return cxi_reduce_sum(cxi_convert(which, CX_I32), last_axes(which, 1, 0));
+}
+
 static bool check_rtol(const char *op, double rtol, cx *out_poison) {
   if (rtol >= 0) return true;
   *out_poison =
@@ -46,13 +51,11 @@ cx cx_matrix_rank_(cx a, cx_rank_opt opt, const char *at) {
       !check_rtol("matrix_rank", opt.rtol, &poison))
     return cxi_leave(before, poison);
   const cx s = cxi_singular_values(a);
-  const cx which = cxi_convert(counted(a, s, opt.rtol), CX_I32);
-  return cxi_leave(before, cxi_reduce_sum(which, last_axes(s, 1, 0)));
+  return cxi_leave(before, number_of(counted(a, s, opt.rtol)));
 }
 
 /* 1 / s where it counts, else 0. */
-static cx inverse_values(cx a, cx s, double rtol) {
-  const cx which = counted(a, s, rtol);
+static cx inverse_values(cx s, cx which) {
   const cx safe = cxi_select(which, cxi_number_like(s, 1), s);
   return cxi_select(which, cxi_number_like(s, 0),
                     cxi_div(cxi_number_like(s, 1), safe));
@@ -70,8 +73,9 @@ cx cx_pinv_(cx a, cx_rank_opt opt, const char *at) {
       !check_rtol("pinv", opt.rtol, &poison))
     return cxi_leave(before, poison);
   cxi_svd_of(a, false, usv);
-  const cx v = cxi_matrix_transpose(usv[2]);
-  const cx scaled = scale_columns(v, inverse_values(a, usv[0], opt.rtol));
+  const cx v = cxi_matrix_transpose(usv[2]), s = usv[0];
+  const cx which = counted(a, s, opt.rtol);
+  const cx scaled = scale_columns(v, inverse_values(s, which));
   return cxi_leave(before,
                    cxi_matrix_product(scaled, cxi_matrix_transpose(usv[1])));
 }
@@ -84,16 +88,15 @@ cx cx_lstsq_(const cx *two, cx_rank_opt opt, const char *at) {
       !check_rtol("lstsq", opt.rtol, &poison))
     return cxi_leave(before, poison);
   cxi_svd_of(a, false, usv);
-  const cx s = usv[0];
-  const cx v = scale_columns(cxi_matrix_transpose(usv[2]),
-                             inverse_values(a, s, opt.rtol));
+  const cx s = usv[0], which = counted(a, s, opt.rtol);
+  const cx v =
+      scale_columns(cxi_matrix_transpose(usv[2]), inverse_values(s, which));
   cx x = cxi_matrix_product(
       v, cxi_matrix_product(cxi_matrix_transpose(usv[1]), b));
   const cx rest = cxi_sub(cxi_matrix_product(a, x), b);
   cx squares =
       cxi_reduce_sum(cxi_unary(CXI_PRIM_square, rest), last_axes(rest, 2, 1));
-  const cx rank = cxi_reduce_sum(cxi_convert(counted(a, s, opt.rtol), CX_I32),
-                                 last_axes(s, 1, 0));
+  const cx rank = number_of(which);
   if (column) {
     x = cxi_squeeze(x, last_axes(x, 1, 0));
     squares = cxi_squeeze(squares, last_axes(squares, 1, 0));

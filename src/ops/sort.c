@@ -147,9 +147,13 @@ static cx between(cx x, cx q, cx_quantile_method method) {
     return cxi_select(cxi_compare(CXI_PRIM_le, w, cxi_number_like(w, 0.5)), b,
                       a);
   default:
-    return cxi_add(cxi_mul(a, cxi_sub(cxi_full(cxi_type_at(w), 1), w)),
-                   cxi_mul(b, w));
+    break;
   }
+  const cx mixed = cxi_add(cxi_mul(a, cxi_sub(cxi_full(cxi_type_at(w), 1), w)),
+                           cxi_mul(b, w));
+  /* at an element: infinity times 0 is none of it */
+  return cxi_select(cxi_compare(CXI_PRIM_eq, w, cxi_number_like(w, 0)), mixed,
+                    a);
 }
 
 /* Rows in ascending order; NaN throughout where there is one: it is last. */

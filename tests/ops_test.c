@@ -268,6 +268,12 @@ static void get_and_put(void **state) {
          CX_SHAPE(2, 3), 0, 1, 2, 6, 7, 8);
   cx r = cx_at_get(x, (i), .mode = (cx_mode)77);
   cx_assert(cx_check_error(CX_EINDEX, "mode"));
+  r = cx_at_get(x, (0), .mode = (cx_mode)77);
+  cx_assert(cx_check_error(CX_EINDEX, "at_get: no .mode has number 77"));
+  r = cx_at_set(x, (0), 9, .mode = (cx_mode)77);
+  cx_assert(cx_check_error(CX_EINDEX, "at_set: no .mode has number 77"));
+  r = cx_dynamic_update(x, cx_array(int32_t, 7), 1.5, 0);
+  cx_assert(cx_check_error(CX_EDTYPE, "dynamic_update: indices must be"));
   r = cx_put_along(m, i, 1, 1);
   cx_assert(cx_check_error(CX_ESHAPE, "put_along"));
   r = cx_put_along(m, cx_ones(CX_F32, 2, 1), 1, 1);

@@ -41,11 +41,18 @@ cx cxi_subscript_read(const cxi_subscript *s, cx a, cx_mode mode) {
     return slice_at(s, a);
   return gather_arrays(s, a, mode);
 }
+/* Asked where no index can be outside, too. */
+bool cxi_is_mode(const char *op, cx_mode mode, cx *out_poison) {
+  if ((int)mode >= CX_DEFAULT && mode <= CX_IN_BOUNDS) return true;
+  *out_poison = cxi_fail(CX_EINDEX, "%s: no .mode has number %d: see cx_mode",
+                         op, (int)mode);
+  return false;
+}
 static cx read_at(const char *op, cx a, int n, const cx_ix *index,
                   cx_mode mode) {
   cx poison;
   cxi_subscript s;
-  if (!cxi_operand(op, &a, &poison) ||
+  if (!cxi_is_mode(op, mode, &poison) || !cxi_operand(op, &a, &poison) ||
       !cxi_subscript_of(op, a, n, index, &s, &poison))
     return poison;
   if (has_empty_axis(&s) && cxi_dims_count(&s.result) != 0)

@@ -37,6 +37,9 @@ cx_dims cxi_subscript_window(const cxi_subscript *s);
 /* Both steps; mode says what an array's index out of bounds gives. */
 cx cxi_subscript_read(const cxi_subscript *s, cx a, cx_mode mode);
 
+/* One of cx_mode. */
+bool cxi_is_mode(const char *op, cx_mode mode, cx *out_poison);
+
 /* An operand that holds integers. */
 bool cxi_integer_operand(const char *op, cx *i, cx *out_poison);
 

@@ -122,14 +122,17 @@ static cx spread_out(const cxi_subscript *s, cx region, cx fill,
   if (down.n) region = cxi_rev(region, down);
   return cxi_pad(region, fill, low, high, interior);
 }
+static void starts_of(const cxi_subscript *s, cx *out) {
+  for (int i = 0; i < s->start.n; i++)
+    out[i] = cxi_integer(CX_I32, s->start.d[i]);
+}
 static cx write_region(const cxi_subscript *s, cx a, cx region) {
   cx_dims shape = cxi_shape_at(a);
   if (s->whole) return cxi_reshape(region, shape);
   region = to_region(s, region);
   if (unit_steps(s)) {
     cx starts[CX_MAX_DIMS];
-    for (int i = 0; i < s->start.n; i++)
-      starts[i] = cxi_integer(CX_I32, s->start.d[i]);
+    starts_of(s, starts);
     return cxi_dynamic_update_slice(a, region, starts);
   }
   cx ones = cxi_full(cxi_type_make(CX_BOOL, s->count), 1);
@@ -140,8 +143,7 @@ static cx write_region(const cxi_subscript *s, cx a, cx region) {
 }
 static cx add_to_region(const cxi_subscript *s, cx a, cx value) {
   cx starts[CX_MAX_DIMS];
-  for (int i = 0; i < s->start.n; i++)
-    starts[i] = cxi_integer(CX_I32, s->start.d[i]);
+  starts_of(s, starts);
   return cxi_update_slice_add(a, to_region(s, value), starts);
 }
 
@@ -153,10 +155,10 @@ static cx update(cx_at_kind kind, cx a, int n, const cx_ix *index, cx value,
                  cx_at_opt opt) {
   const char *op = names[kind];
   cx two[2] = { a, value }, poison;
-  if (!cxi_list_given(op, n, index, &poison) ||
-      !cxi_operand(op, &two[0], &poison))
+  if (!cxi_is_mode(op, opt.mode, &poison) ||
+      !cxi_list_given(op, n, index, &poison) ||
+      !cxi_operand(op, &two[0], &poison) || !cxi_promote(op, 2, two, &poison))
     return poison;
-  if (!cxi_promote(op, 2, two, &poison)) return poison;
   a = two[0], value = two[1];
   if (is_mask(n, index)) return update_masked(kind, a, index[0].array, value);
   cxi_subscript s;
@@ -228,7 +230,7 @@ cx cx_put_along_(cx a, cx indices, cx values, int axis, const char *at) {
 cx cx_dynamic_update_(cx a, cx value, cx start, int axis, const char *at) {
   cxi_name before = cxi_enter(at);
   cx two[2] = { a, value }, poison, starts[CX_MAX_DIMS];
-  if (!cxi_operand("dynamic_update", &start, &poison) ||
+  if (!cxi_integer_operand("dynamic_update", &start, &poison) ||
       !cxi_promote("dynamic_update", 2, two, &poison) ||
       !cxi_axis("dynamic_update", two[0], &axis, &poison))
     return cxi_leave(before, poison);

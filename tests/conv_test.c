@@ -10,7 +10,7 @@
 
 #include "ir/conv.h"
 #include "support/execute.h"
-#include "support/rows.h"
+#include "support/group.h"
 
 #define COUNT(a) (sizeof(a) / sizeof *(a))
 
@@ -111,20 +111,10 @@ static const row_error errors[] = {
     "products of f32 are not summed to i32" },
 };
 
-static void test_values(void **state) {
-  (void)state;
-  check_values(values, COUNT(values));
-}
+static const cxi_prim rows[] = { CXI_PRIM_conv_general_dilated };
 
-static void test_errors(void **state) {
-  (void)state;
-  check_errors(errors, COUNT(errors));
-}
-
-static void test_rules(void **state) {
-  (void)state;
-  check_rules(CXI_PRIM_conv_general_dilated);
-}
+static row_group family = { values,        COUNT(values), errors,
+                            COUNT(errors), rows,          COUNT(rows) };
 
 /* -- against the definition ------------------------------------------------ */
 
@@ -391,10 +381,14 @@ static void test_cpu_sizes(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-    cmocka_unit_test(test_values),     cmocka_unit_test(test_errors),
-    cmocka_unit_test(test_rules),      cmocka_unit_test(test_order),
-    cmocka_unit_test(test_definition), cmocka_unit_test(test_random_rules),
-    cmocka_unit_test(test_cpu),        cmocka_unit_test(test_cpu_sizes),
+    cmocka_unit_test_prestate(test_row_values, &family),
+    cmocka_unit_test_prestate(test_row_errors, &family),
+    cmocka_unit_test_prestate(test_row_rules, &family),
+    cmocka_unit_test(test_order),
+    cmocka_unit_test(test_definition),
+    cmocka_unit_test(test_random_rules),
+    cmocka_unit_test(test_cpu),
+    cmocka_unit_test(test_cpu_sizes),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -11,6 +11,7 @@
 
 #include "calx/models/nn.h"
 #include "calx/testing.h"
+#include "support/group.h"
 
 static void expect(cx got, int n, const double *want) {
   double x[64] = { 0 };
@@ -258,15 +259,6 @@ static void test_layers(void **state) {
     net = cx_sub(net, cx_mul(0.1, cx_nth(both, 1)));
   }
   assert_true(cx_ok() && loss < 0.5 * first);
-}
-
-static int open_context(void **state) {
-  *state = cx_open("cpu");
-  return *state == NULL;
-}
-static int close_context(void **state) {
-  cx_close(*state);
-  return 0;
 }
 
 int main(void) {

@@ -9,7 +9,7 @@
 #include <cmocka.h>
 
 #include "calx/testing.h"
-#include "support/rows.h"
+#include "support/group.h"
 
 #define COUNT(a) (sizeof(a) / sizeof *(a))
 
@@ -53,23 +53,12 @@ static const row_error errors[] = {
     "needs a floating dtype, got i32[2]" },
 };
 
-static void test_values(void **state) {
-  (void)state;
-  check_values(values, COUNT(values));
-}
+static const cxi_prim rows[] = { CXI_PRIM_cumsum, CXI_PRIM_cumprod,
+                                 CXI_PRIM_cummax, CXI_PRIM_cummin,
+                                 CXI_PRIM_cumlogsumexp };
 
-static void test_errors(void **state) {
-  (void)state;
-  check_errors(errors, COUNT(errors));
-}
-
-static void test_rules(void **state) {
-  (void)state;
-  static const cxi_prim rows[] = { CXI_PRIM_cumsum, CXI_PRIM_cumprod,
-                                   CXI_PRIM_cummax, CXI_PRIM_cummin,
-                                   CXI_PRIM_cumlogsumexp };
-  for (size_t i = 0; i < COUNT(rows); i++) check_rules(rows[i]);
-}
+static row_group family = { values,        COUNT(values), errors,
+                            COUNT(errors), rows,          COUNT(rows) };
 
 /* -- derivatives where a formula may fail ---------------------------------- */
 
@@ -169,21 +158,16 @@ static void test_wrong_use(void **state) {
   (void)y;
 }
 
-static int open_context(void **state) {
-  *state = cx_open("cpu");
-  return *state == NULL;
-}
-static int close_context(void **state) {
-  cx_close(*state);
-  return 0;
-}
-
 int main(void) {
   const struct CMUnitTest tests[] = {
-    cmocka_unit_test(test_values), cmocka_unit_test(test_errors),
-    cmocka_unit_test(test_rules),  cmocka_unit_test(test_zeros),
-    cmocka_unit_test(test_ties),   cmocka_unit_test(test_lengths),
-    cmocka_unit_test(test_types),  cmocka_unit_test(test_wrong_use),
+    cmocka_unit_test_prestate(test_row_values, &family),
+    cmocka_unit_test_prestate(test_row_errors, &family),
+    cmocka_unit_test_prestate(test_row_rules, &family),
+    cmocka_unit_test(test_zeros),
+    cmocka_unit_test(test_ties),
+    cmocka_unit_test(test_lengths),
+    cmocka_unit_test(test_types),
+    cmocka_unit_test(test_wrong_use),
   };
   return cmocka_run_group_tests(tests, open_context, close_context);
 }

@@ -8,7 +8,7 @@
 #include <cmocka.h>
 
 #include "primitives/dot.h"
-#include "support/rows.h"
+#include "support/group.h"
 
 #define COUNT(a) (sizeof(a) / sizeof *(a))
 
@@ -93,20 +93,10 @@ static const row_error errors[] = {
     "takes 2 or 3 operands, not 1" },
 };
 
-static void test_values(void **state) {
-  (void)state;
-  check_values(values, COUNT(values));
-}
+static const cxi_prim rows[] = { CXI_PRIM_dot_general };
 
-static void test_errors(void **state) {
-  (void)state;
-  check_errors(errors, COUNT(errors));
-}
-
-static void test_rules(void **state) {
-  (void)state;
-  check_rules(CXI_PRIM_dot_general);
-}
+static row_group family = { values,        COUNT(values), errors,
+                            COUNT(errors), rows,          COUNT(rows) };
 
 /* Every element is one chain of fma over k from 0, whatever the blocks. */
 static void test_order(void **state) {
@@ -206,8 +196,10 @@ static void test_any_axes(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-    cmocka_unit_test(test_values),   cmocka_unit_test(test_errors),
-    cmocka_unit_test(test_rules),    cmocka_unit_test(test_order),
+    cmocka_unit_test_prestate(test_row_values, &family),
+    cmocka_unit_test_prestate(test_row_errors, &family),
+    cmocka_unit_test_prestate(test_row_rules, &family),
+    cmocka_unit_test(test_order),
     cmocka_unit_test(test_any_axes),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

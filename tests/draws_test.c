@@ -9,6 +9,7 @@
 
 #include "calx/testing.h"
 #include "records.h"
+#include "support/group.h"
 
 typedef struct draws {
   int uniform, normal, truncated, gumbel, bernoulli, randint, categorical, bits,
@@ -420,14 +421,6 @@ static void wrong_draws(void **state) {
   (void)x;
 }
 
-static int open_context(void **state) {
-  *state = cx_open("cpu");
-  return *state == NULL;
-}
-static int close_context(void **state) {
-  cx_close(*state);
-  return 0;
-}
 int main(void) {
   const struct CMUnitTest tests[] = {
     cmocka_unit_test(recorded_draws),

@@ -8,7 +8,7 @@
 
 #include "backends/reference/reference.h"
 #include "ir/text.h"
-#include "support/rows.h"
+#include "support/group.h"
 #include "transforms/transforms.h"
 
 #define COUNT(a) (sizeof(a) / sizeof *(a))
@@ -253,27 +253,16 @@ static const row_error errors[] = {
     "needs an integer or floating dtype" },
 };
 
-static void test_values(void **state) {
-  (void)state;
-  check_values(values, COUNT(values));
-}
+static const cxi_prim rows[] = {
+  CXI_PRIM_dynamic_slice,    CXI_PRIM_dynamic_update_slice,
+  CXI_PRIM_update_slice_add, CXI_PRIM_gather,
+  CXI_PRIM_scatter,          CXI_PRIM_scatter_add,
+  CXI_PRIM_scatter_mul,      CXI_PRIM_scatter_min,
+  CXI_PRIM_scatter_max,
+};
 
-static void test_errors(void **state) {
-  (void)state;
-  check_errors(errors, COUNT(errors));
-}
-
-static void test_rules(void **state) {
-  (void)state;
-  static const cxi_prim rows[] = {
-    CXI_PRIM_dynamic_slice,    CXI_PRIM_dynamic_update_slice,
-    CXI_PRIM_update_slice_add, CXI_PRIM_gather,
-    CXI_PRIM_scatter,          CXI_PRIM_scatter_add,
-    CXI_PRIM_scatter_mul,      CXI_PRIM_scatter_min,
-    CXI_PRIM_scatter_max,
-  };
-  for (size_t i = 0; i < COUNT(rows); i++) check_rules(rows[i]);
-}
+static row_group family = { values,        COUNT(values), errors,
+                            COUNT(errors), rows,          COUNT(rows) };
 
 /* An update in place of a dying buffer, and one of a buffer still in use. */
 static void test_in_place(void **state) {
@@ -342,8 +331,10 @@ static void test_loop_gradient(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-    cmocka_unit_test(test_values),        cmocka_unit_test(test_errors),
-    cmocka_unit_test(test_rules),         cmocka_unit_test(test_in_place),
+    cmocka_unit_test_prestate(test_row_values, &family),
+    cmocka_unit_test_prestate(test_row_errors, &family),
+    cmocka_unit_test_prestate(test_row_rules, &family),
+    cmocka_unit_test(test_in_place),
     cmocka_unit_test(test_loop_gradient),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

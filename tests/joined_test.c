@@ -9,6 +9,7 @@
 #include <cmocka.h>
 
 #include "calx/testing.h"
+#include "support/group.h"
 #include "support/rows.h"
 
 static void check_array(cx got, int n, const double *want) {
@@ -279,15 +280,6 @@ static void test_padding(void **state) {
   y = cx_pad_by(x, (cx_pad_mode)99, (1, 0));
   cx_assert(cx_check_error(CX_EUSER, "no mode"));
   (void)y;
-}
-
-static int open_context(void **state) {
-  *state = cx_open("cpu");
-  return *state == NULL;
-}
-static int close_context(void **state) {
-  cx_close(*state);
-  return 0;
 }
 
 int main(void) {

@@ -8,7 +8,7 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "support/rows.h"
+#include "support/group.h"
 
 #define COUNT(a) (sizeof(a) / sizeof *(a))
 
@@ -107,19 +107,13 @@ static const row_error errors[] = {
     "eigh: needs square matrices" },
 };
 
-static void test_values(void **state) {
-  (void)state;
-  check_values(values, COUNT(values));
-}
-static void test_errors(void **state) {
-  (void)state;
-  check_errors(errors, COUNT(errors));
-}
+static row_group family = { values,        COUNT(values), errors,
+                            COUNT(errors), NULL,          0 };
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-    cmocka_unit_test(test_values),
-    cmocka_unit_test(test_errors),
+    cmocka_unit_test_prestate(test_row_values, &family),
+    cmocka_unit_test_prestate(test_row_errors, &family),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

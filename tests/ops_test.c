@@ -10,6 +10,7 @@
 #include <cmocka.h>
 
 #include "calx/testing.h"
+#include "support/group.h"
 
 /* -- einsum: every specification against a loop over all labels ---------------------- */
 
@@ -359,14 +360,6 @@ static void losses(void **state) {
   cx_assert(cx_check_close(cx_index(a, 0, 0), cx_index(q, 0, 0)));
 }
 
-static int open_context(void **state) {
-  *state = cx_open("cpu");
-  return *state == NULL;
-}
-static int close_context(void **state) {
-  cx_close(*state);
-  return 0;
-}
 int main(void) {
   const struct CMUnitTest tests[] = {
     cmocka_unit_test(einsum),

@@ -8,6 +8,7 @@
 
 #include "calx/calx.h"
 #include "calx/testing.h"
+#include "support/group.h"
 
 /* Entry by entry JAX's recorded table is checked by calx conform. */
 
@@ -46,14 +47,6 @@ static void strict_pairs(void **state) {
     }
 }
 
-static int open_context(void **state) {
-  *state = cx_open("cpu");
-  return *state == NULL;
-}
-static int close_context(void **state) {
-  cx_close(*state);
-  return 0;
-}
 int main(void) {
   const struct CMUnitTest tests[] = {
     cmocka_unit_test(lattice),

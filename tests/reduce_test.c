@@ -7,7 +7,7 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "support/rows.h"
+#include "support/group.h"
 
 #define COUNT(a) (sizeof(a) / sizeof *(a))
 
@@ -114,26 +114,19 @@ static const row_error errors[] = {
     "f32 does not hold the indices" },
 };
 
-static void test_values(void **state) {
+static void test_products(void **state) {
   (void)state;
-  check_values(values, COUNT(values));
   check_values(products, COUNT(products));
 }
 
-static void test_errors(void **state) {
-  (void)state;
-  check_errors(errors, COUNT(errors));
-}
+static const cxi_prim rows[] = {
+  CXI_PRIM_reduce_sum, CXI_PRIM_reduce_max,  CXI_PRIM_reduce_min,
+  CXI_PRIM_reduce_and, CXI_PRIM_reduce_or,   CXI_PRIM_argmax,
+  CXI_PRIM_argmin,     CXI_PRIM_reduce_prod, CXI_PRIM_reduce_xor,
+};
 
-static void test_rules(void **state) {
-  (void)state;
-  static const cxi_prim rows[] = {
-    CXI_PRIM_reduce_sum, CXI_PRIM_reduce_max,  CXI_PRIM_reduce_min,
-    CXI_PRIM_reduce_and, CXI_PRIM_reduce_or,   CXI_PRIM_argmax,
-    CXI_PRIM_argmin,     CXI_PRIM_reduce_prod, CXI_PRIM_reduce_xor,
-  };
-  for (size_t i = 0; i < COUNT(rows); i++) check_rules(rows[i]);
-}
+static row_group family = { values,        COUNT(values), errors,
+                            COUNT(errors), rows,          COUNT(rows) };
 
 /* A half that grows by ones does not stop at its last odd integer. */
 static void test_half_sums(void **state) {
@@ -214,9 +207,13 @@ static void test_lanes(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-    cmocka_unit_test(test_values), cmocka_unit_test(test_errors),
-    cmocka_unit_test(test_rules),  cmocka_unit_test(test_half_sums),
-    cmocka_unit_test(test_order),  cmocka_unit_test(test_lanes),
+    cmocka_unit_test_prestate(test_row_values, &family),
+    cmocka_unit_test(test_products),
+    cmocka_unit_test_prestate(test_row_errors, &family),
+    cmocka_unit_test_prestate(test_row_rules, &family),
+    cmocka_unit_test(test_half_sums),
+    cmocka_unit_test(test_order),
+    cmocka_unit_test(test_lanes),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

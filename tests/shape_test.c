@@ -5,7 +5,7 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "support/rows.h"
+#include "support/group.h"
 
 #define COUNT(a) (sizeof(a) / sizeof *(a))
 
@@ -140,34 +140,23 @@ static const row_error errors[] = {
     "axis 1 is not one of 1" },
 };
 
-static void test_values(void **state) {
-  (void)state;
-  check_values(values, COUNT(values));
-}
+static const cxi_prim rows[] = {
+  CXI_PRIM_broadcast_in_dim,
+  CXI_PRIM_reshape,
+  CXI_PRIM_transpose,
+  CXI_PRIM_squeeze,
+  CXI_PRIM_rev,
+  CXI_PRIM_concatenate,
+  CXI_PRIM_split,
+  CXI_PRIM_stack,
+  CXI_PRIM_unstack,
+  CXI_PRIM_slice,
+  CXI_PRIM_pad,
+  CXI_PRIM_iota,
+};
 
-static void test_errors(void **state) {
-  (void)state;
-  check_errors(errors, COUNT(errors));
-}
-
-static void test_rules(void **state) {
-  (void)state;
-  static const cxi_prim rows[] = {
-    CXI_PRIM_broadcast_in_dim,
-    CXI_PRIM_reshape,
-    CXI_PRIM_transpose,
-    CXI_PRIM_squeeze,
-    CXI_PRIM_rev,
-    CXI_PRIM_concatenate,
-    CXI_PRIM_split,
-    CXI_PRIM_stack,
-    CXI_PRIM_unstack,
-    CXI_PRIM_slice,
-    CXI_PRIM_pad,
-    CXI_PRIM_iota,
-  };
-  for (size_t i = 0; i < COUNT(rows); i++) check_rules(rows[i]);
-}
+static row_group family = { values,        COUNT(values), errors,
+                            COUNT(errors), rows,          COUNT(rows) };
 
 /* Every dtype moves, by its size. */
 static void test_dtypes(void **state) {
@@ -201,9 +190,9 @@ static void test_dtypes(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-    cmocka_unit_test(test_values),
-    cmocka_unit_test(test_errors),
-    cmocka_unit_test(test_rules),
+    cmocka_unit_test_prestate(test_row_values, &family),
+    cmocka_unit_test_prestate(test_row_errors, &family),
+    cmocka_unit_test_prestate(test_row_rules, &family),
     cmocka_unit_test(test_dtypes),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

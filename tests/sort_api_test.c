@@ -9,6 +9,7 @@
 #include <cmocka.h>
 
 #include "calx/testing.h"
+#include "support/group.h"
 
 static void check(cx got, int n, const double *want) {
   double is[64];
@@ -165,15 +166,6 @@ static void test_transforms(void **state) {
   cx five = cx_array(double, 0.3, 3.1, 1.2, 2.4, 3.7);
   cx_assert(cx_check_grads(CX_FN(line), (five)));
   cx_assert(cx_check_jit(CX_FN(line), (five)));
-}
-
-static int open_context(void **state) {
-  *state = cx_open("cpu");
-  return *state == NULL;
-}
-static int close_context(void **state) {
-  cx_close(*state);
-  return 0;
 }
 
 int main(void) {

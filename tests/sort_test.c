@@ -9,7 +9,7 @@
 #include <cmocka.h>
 
 #include "base/alloc.h"
-#include "support/rows.h"
+#include "support/group.h"
 
 #define COUNT(a) (sizeof(a) / sizeof *(a))
 
@@ -105,21 +105,10 @@ static const row_error errors[] = {
     "exponents of 0 bits" },
 };
 
-static void test_values(void **state) {
-  (void)state;
-  check_values(values, COUNT(values));
-}
+static const cxi_prim rows[] = { CXI_PRIM_sort, CXI_PRIM_top_k };
 
-static void test_errors(void **state) {
-  (void)state;
-  check_errors(errors, COUNT(errors));
-}
-
-static void test_rules(void **state) {
-  (void)state;
-  static const cxi_prim rows[] = { CXI_PRIM_sort, CXI_PRIM_top_k };
-  for (size_t i = 0; i < COUNT(rows); i++) check_rules(rows[i]);
-}
+static row_group family = { values,        COUNT(values), errors,
+                            COUNT(errors), rows,          COUNT(rows) };
 
 /* -- long lines, against the C library's sort ------------------------------- */
 
@@ -199,9 +188,9 @@ static void test_long_lines(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-    cmocka_unit_test(test_values),
-    cmocka_unit_test(test_errors),
-    cmocka_unit_test(test_rules),
+    cmocka_unit_test_prestate(test_row_values, &family),
+    cmocka_unit_test_prestate(test_row_errors, &family),
+    cmocka_unit_test_prestate(test_row_rules, &family),
     cmocka_unit_test(test_long_lines),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

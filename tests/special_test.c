@@ -12,6 +12,7 @@
 
 #include "base/math.h"
 #include "calx/testing.h"
+#include "support/group.h"
 
 /* -- the number functions -------------------------------------------------- */
 
@@ -347,15 +348,6 @@ static void wrong_use(void **state) {
   refused(cx_call(cx_grad(CX_FN(of_a)), half), CX_ENORULE, "a and b");
   refused(cx_call(cx_grad(CX_FN(slope_of_a)), half), CX_ENORULE, "second");
   refused(cx_call(cx_grad(CX_FN(slope_of_x)), half), CX_ENORULE, "second");
-}
-
-static int open_context(void **state) {
-  *state = cx_open("cpu");
-  return *state == NULL;
-}
-static int close_context(void **state) {
-  cx_close(*state);
-  return 0;
 }
 
 int main(void) {

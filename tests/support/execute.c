@@ -7,18 +7,12 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "support/rows.h"
 
 static char message[4096];
 
-static uint64_t next(uint64_t *state) {
-  uint64_t z = *state += 0x9e3779b97f4a7c15;
-  z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9;
-  z = (z ^ z >> 27) * 0x94d049bb133111eb;
-  return z ^ z >> 31;
-}
-
 static double uniform(uint64_t *state) {
-  return (double)(next(state) >> 11) * 0x1p-53;
+  return (double)(random_next(state) >> 11) * 0x1p-53;
 }
 
 static void draw(cxi_view *v, double lo, double hi, uint64_t *state) {
@@ -28,10 +22,10 @@ static void draw(cxi_view *v, double lo, double hi, uint64_t *state) {
   for (int64_t i = 0; i < n; i++) {
     void *at = (char *)v->data + (size_t)i * bytes;
     if (type == CX_KEY) {
-      const uint64_t key = next(state);
+      const uint64_t key = random_next(state);
       memcpy(at, &key, sizeof key);
     } else if (!cxi_dtype_is_float(type)) {
-      cxi_element_set_int(type, at, (int64_t)(next(state) % 10));
+      cxi_element_set_int(type, at, (int64_t)(random_next(state) % 10));
     } else if (lo == 0 && hi == 0) {
       double sum = -6;
       for (int k = 0; k < 12; k++) sum += uniform(state);

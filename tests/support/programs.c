@@ -9,6 +9,7 @@
 #include <cmocka.h>
 
 #include "base/alloc.h"
+#include "support/rows.h"
 
 /* -- arrays --------------------------------------------------------------------- */
 
@@ -89,17 +90,9 @@ void arrays_add(arrays *x, double factor, const arrays *y) {
   }
 }
 
-/* splitmix64 */
-static uint64_t next(uint64_t *state) {
-  uint64_t z = *state += 0x9e3779b97f4a7c15u;
-  z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9u;
-  z = (z ^ z >> 27) * 0x94d049bb133111ebu;
-  return z ^ z >> 31;
-}
-
 static void fill(cxi_view *v, uint64_t *state, int64_t limit) {
   for (int64_t k = 0; k < cxi_dims_count(&v->type.shape); k++) {
-    const uint64_t bits = next(state);
+    const uint64_t bits = random_next(state);
     if (is_float(v))
       cxi_element_set(v->type.type, element(v, k),
                       (double)(bits >> 11) * 0x1p-52 - 1);

@@ -8,7 +8,7 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "support/rows.h"
+#include "support/group.h"
 
 #define COUNT(a) (sizeof(a) / sizeof *(a))
 #define PLAIN "base_dilation=(1), window_dilation=(1)"
@@ -76,31 +76,24 @@ static const row_error errors[] = {
     "(4611686018427387904), strides=(1), low=(0), high=(0), "
     "base_dilation=(4611686018427387904), window_dilation=(4)] %0 return %1 }",
     "reduce_window_sum: window (4611686018427387904)" },
+  { "program @m(%0: f32[4]) { %1: f32[3] = reduce_window_sum[window=(1), "
+    "strides=(1), low=(-9223372036854775808), "
+    "high=(9223372036854775807), " PLAIN "] %0 return %1 }",
+    "strides (1), low (-9223372036854775808)" },
   { "program @m(%0: f32[4], %1: f32[5]) { %2: f32[5] = "
     "select_and_scatter_add[window=(2), strides=(2), low=(0), high=(0), " PLAIN
     ", least=false] %0, %1 return %2 }",
     "select_and_scatter_add: the windows of f32[5] are (2), got f32[4]" },
 };
 
-static void test_values(void **state) {
-  (void)state;
-  check_values(values, COUNT(values));
-}
+static const cxi_prim rows[] = {
+  CXI_PRIM_reduce_window_sum,      CXI_PRIM_reduce_window_max,
+  CXI_PRIM_reduce_window_min,      CXI_PRIM_select_and_gather_add,
+  CXI_PRIM_select_and_scatter_add,
+};
 
-static void test_errors(void **state) {
-  (void)state;
-  check_errors(errors, COUNT(errors));
-}
-
-static void test_rules(void **state) {
-  (void)state;
-  static const cxi_prim rows[] = {
-    CXI_PRIM_reduce_window_sum,      CXI_PRIM_reduce_window_max,
-    CXI_PRIM_reduce_window_min,      CXI_PRIM_select_and_gather_add,
-    CXI_PRIM_select_and_scatter_add,
-  };
-  for (size_t i = 0; i < COUNT(rows); i++) check_rules(rows[i]);
-}
+static row_group family = { values,        COUNT(values), errors,
+                            COUNT(errors), rows,          COUNT(rows) };
 
 /* -- against the definition, along one axis of two ------------------------- */
 
@@ -163,9 +156,9 @@ static void test_geometries(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-    cmocka_unit_test(test_values),
-    cmocka_unit_test(test_errors),
-    cmocka_unit_test(test_rules),
+    cmocka_unit_test_prestate(test_row_values, &family),
+    cmocka_unit_test_prestate(test_row_errors, &family),
+    cmocka_unit_test_prestate(test_row_rules, &family),
     cmocka_unit_test(test_geometries),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

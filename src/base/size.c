@@ -19,6 +19,24 @@ int64_t cxi_size_mul(int64_t a, int64_t b) {
   return product;
 }
 
+int64_t cxi_size_divisor(int64_t a, int64_t b) {
+  while (b != 0) {
+    const int64_t rest = a % b;
+    a = b;
+    b = rest;
+  }
+  return a;
+}
+
+int64_t cxi_size_dilated(int64_t size, int64_t gap) {
+  if (size == 0) return 0;
+  return cxi_size_add(1, cxi_size_mul(size - 1, gap));
+}
+
+bool cxi_size_near(int64_t x) {
+  return -(INT64_C(1) << 60) <= x && x <= INT64_C(1) << 60;
+}
+
 bool cxi_dims_equal(const cx_dims *a, const cx_dims *b) {
   if (a->n != b->n) return false;
   for (int i = 0; i < a->n; i++)

@@ -10,6 +10,11 @@
 /* -1 if an operand is negative or the result does not fit. */
 int64_t cxi_size_add(int64_t a, int64_t b);
 int64_t cxi_size_mul(int64_t a, int64_t b);
+int64_t cxi_size_divisor(int64_t a, int64_t b); /* the greatest common one */
+/* Of `size` elements `gap` places apart, from the first to the last. */
+int64_t cxi_size_dilated(int64_t size, int64_t gap);
+/* At most 2^60 either way: sums of a few such numbers do not overflow. */
+bool cxi_size_near(int64_t x);
 static inline bool cxi_size_equal(int64_t a, int64_t b) { return a == b; }
 
 bool cxi_dims_equal(const cx_dims *a, const cx_dims *b);

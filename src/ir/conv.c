@@ -5,20 +5,6 @@
 
 typedef cxi_conv_general_dilated_params params;
 
-static int64_t greatest_divisor(int64_t a, int64_t b) {
-  while (b != 0) {
-    const int64_t rest = a % b;
-    a = b;
-    b = rest;
-  }
-  return a;
-}
-
-int64_t cxi_conv_dilated(int64_t size, int64_t gap) {
-  if (size == 0) return 0;
-  return cxi_size_add(1, cxi_size_mul(size - 1, gap));
-}
-
 cxi_conv cxi_conv_of(const params *p, const cx_dims *lhs, const cx_dims *rhs,
                      const cx_dims *out) {
   cxi_conv c = { .n = p->strides.n, .phases = 1 };
@@ -36,7 +22,7 @@ cxi_conv cxi_conv_of(const params *p, const cx_dims *lhs, const cx_dims *rhs,
                          .low = p->low.d[i],
                          .gap = p->lhs_dilation.d[i],
                          .spread = p->rhs_dilation.d[i] };
-    d->period = d->gap / greatest_divisor(d->stride, d->gap);
+    d->period = d->gap / cxi_size_divisor(d->stride, d->gap);
     if (d->period > d->count) d->period = d->count;
     windows.d[i] = d->window;
     counts.d[i] = d->count;
@@ -78,14 +64,14 @@ cxi_conv_strides cxi_conv_of_out(const params *p, const cxi_conv *c,
 
 /* Positions `first` modulo the period of d. */
 static cxi_conv_line line_of(const cxi_conv_dim *d, int64_t first) {
-  const int64_t taps = d->gap / greatest_divisor(d->spread, d->gap);
+  const int64_t taps = d->gap / cxi_size_divisor(d->spread, d->gap);
   cxi_conv_line l = { .first = first,
-                      .step = d->gap / greatest_divisor(d->stride, d->gap),
+                      .step = d->gap / cxi_size_divisor(d->stride, d->gap),
                       .tap_step = taps,
                       .size = d->size };
   l.count = 1 + (d->count - 1 - first) / l.step;
-  l.advance = d->stride / greatest_divisor(d->stride, d->gap);
-  l.reach = d->spread / greatest_divisor(d->spread, d->gap);
+  l.advance = d->stride / cxi_size_divisor(d->stride, d->gap);
+  l.reach = d->spread / cxi_size_divisor(d->spread, d->gap);
   const int64_t place = first * d->stride - d->low;
   for (int64_t t = 0; t < taps && t < d->window; t++) {
     const int64_t at = place + t * d->spread;

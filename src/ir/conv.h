@@ -3,9 +3,9 @@
  * Along a spatial dimension, position p of the result and tap t of the kernel
  * meet at place p stride + t spread - low, element i of the operand lies at
  * place i gap. The operand goes on in zeros on both sides; a place between
- * elements has none, and the tap is left out. Which taps these are depends on p modulo some
- * period: positions of one phase have the same, at equal distances, and are a
- * convolution without gaps. */
+ * elements has none, and the tap is left out. Which taps these are depends on
+ * p modulo some period: positions of one phase have the same, at equal
+ * distances, and are a convolution without gaps. */
 #ifndef CXI_CONV_H
 #define CXI_CONV_H
 
@@ -30,10 +30,6 @@ typedef struct cxi_conv {
 typedef struct cxi_conv_strides {
   int64_t group, outer, inner, space[CX_MAX_DIMS];
 } cxi_conv_strides;
-
-/* The elements along an axis with `gap` places from one to the next; -1 if
- * that does not fit. */
-int64_t cxi_conv_dilated(int64_t size, int64_t gap);
 
 /* Of valid parameters and shapes. */
 cxi_conv cxi_conv_of(const cxi_conv_general_dilated_params *p,

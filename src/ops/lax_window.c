@@ -8,14 +8,14 @@ static int64_t windows(const cxi_window *w, int axis, int64_t size) {
   const int64_t base = w->base_dilation.d[axis];
   const int64_t dilation = w->window_dilation.d[axis];
   if (n < 1 || stride < 1 || base < 1 || dilation < 1) return -1;
-  const int64_t spread = size ? cxi_size_mul(size - 1, base) : -1;
-  const int64_t span = cxi_size_mul(n - 1, dilation);
-  int64_t padded = size ? spread + 1 : 0;
-  if ((size && spread < 0) || span < 0 ||
-      __builtin_add_overflow(padded, w->low.d[axis], &padded) ||
-      __builtin_add_overflow(padded, w->high.d[axis], &padded))
+  const int64_t low = w->low.d[axis], high = w->high.d[axis];
+  const int64_t spread = cxi_size_dilated(size, base);
+  const int64_t span = cxi_size_dilated(n, dilation);
+  if (spread < 0 || span < 0 || !cxi_size_near(spread) ||
+      !cxi_size_near(span) || !cxi_size_near(low) || !cxi_size_near(high))
     return -1;
-  return padded <= span ? 0 : (padded - span - 1) / stride + 1;
+  const int64_t padded = spread + low + high;
+  return padded < span ? 0 : (padded - span) / stride + 1;
 }
 
 cx_dims cxi_window_shape(const cxi_window *w, const cx_dims *shape) {
@@ -49,7 +49,9 @@ cx cxi_reduce_window(cxi_prim prim, cx x, const cxi_window *w) {
   return cxi_emit1(prim, w, 1, &x);
 }
 
-cx cxi_select_and_gather_add(cx y, cx x, const cxi_window *w, bool least) {
+/* Both primitives have the same parameters. */
+static cx select_add(cxi_prim prim, cx y, cx x, const cxi_window *w,
+                     bool least) {
   const cxi_select_and_gather_add_params p = {
     .window = w->window,
     .strides = w->strides,
@@ -59,20 +61,15 @@ cx cxi_select_and_gather_add(cx y, cx x, const cxi_window *w, bool least) {
     .window_dilation = w->window_dilation,
     .least = least,
   };
-  return cxi_emit1(CXI_PRIM_select_and_gather_add, &p, 2, (cx[]){ y, x });
+  return cxi_emit1(prim, &p, 2, (cx[]){ y, x });
+}
+
+cx cxi_select_and_gather_add(cx y, cx x, const cxi_window *w, bool least) {
+  return select_add(CXI_PRIM_select_and_gather_add, y, x, w, least);
 }
 
 cx cxi_select_and_scatter_add(cx y, cx x, const cxi_window *w, bool least) {
-  const cxi_select_and_scatter_add_params p = {
-    .window = w->window,
-    .strides = w->strides,
-    .low = w->low,
-    .high = w->high,
-    .base_dilation = w->base_dilation,
-    .window_dilation = w->window_dilation,
-    .least = least,
-  };
-  return cxi_emit1(CXI_PRIM_select_and_scatter_add, &p, 2, (cx[]){ y, x });
+  return select_add(CXI_PRIM_select_and_scatter_add, y, x, w, least);
 }
 
 bool cxi_reduce_window_by(const cxi_program *body, uint32_t n, const cx *in,

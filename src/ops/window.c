@@ -31,10 +31,10 @@ static bool parse_pairs(const char *text, cxi_window *w) {
 /* Results for ceil(size / stride) windows. */
 static void pad_same(cxi_window *w, const cx_dims *shape) {
   for (int i = 0; i < w->window.n; i++) {
-    const int64_t size =
-        shape->d[i] ? (shape->d[i] - 1) * w->base_dilation.d[i] + 1 : 0;
-    const int64_t n = (size + w->strides.d[i] - 1) / w->strides.d[i];
-    const int64_t span = (w->window.d[i] - 1) * w->window_dilation.d[i] + 1;
+    const int64_t size = cxi_size_dilated(shape->d[i], w->base_dilation.d[i]);
+    const int64_t span =
+        cxi_size_dilated(w->window.d[i], w->window_dilation.d[i]);
+    const int64_t n = size ? (size - 1) / w->strides.d[i] + 1 : 0;
     const int64_t need = (n - 1) * w->strides.d[i] + span - size;
     w->low.d[i] = need > 0 ? need / 2 : 0;
     w->high.d[i] = need > 0 ? need - need / 2 : 0;

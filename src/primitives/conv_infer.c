@@ -8,9 +8,6 @@
 
 typedef cxi_conv_general_dilated_params params;
 
-/* Padding beyond this does not fit beside a size. */
-static const int64_t FAR = INT64_C(1) << 60;
-
 /* Both operands and the axes of all three arrays have one rank. */
 static bool infer_axes(cxi_infer *c, const params *p) {
   const int rank = cxi_type_rank(c->in[0]);
@@ -27,15 +24,15 @@ static bool infer_axes(cxi_infer *c, const params *p) {
   return true;
 }
 
-/* A number for each spatial dimension, none below `least`. */
+/* A number for each spatial dimension: padding, or what is at least 1. */
 static bool infer_list(cxi_infer *c, const char *name, const cx_dims *list,
-                       int64_t least) {
+                       bool padding) {
   const int n = cxi_type_rank(c->in[0]) - 2;
   bool valid = list->n == n;
   for (int i = 0; valid && i < n; i++)
-    valid = list->d[i] >= least && list->d[i] <= (least > 0 ? INT64_MAX : FAR);
+    valid = padding ? cxi_size_near(list->d[i]) : list->d[i] >= 1;
   if (valid) return true;
-  if (least > 0)
+  if (!padding)
     return cxi_infer_fail(c, CX_ESHAPE, "%s %s: want %d, none below 1", name,
                           cxi_show_list(list).s, n);
   return cxi_infer_fail(c, CX_ESHAPE, "padding %s %s: want %d", name,
@@ -43,11 +40,11 @@ static bool infer_list(cxi_infer *c, const char *name, const cx_dims *list,
 }
 
 static bool infer_lists(cxi_infer *c, const params *p) {
-  return infer_list(c, "strides", &p->strides, 1) &&
-         infer_list(c, "lhs_dilation", &p->lhs_dilation, 1) &&
-         infer_list(c, "rhs_dilation", &p->rhs_dilation, 1) &&
-         infer_list(c, "low", &p->low, -FAR) &&
-         infer_list(c, "high", &p->high, -FAR);
+  return infer_list(c, "strides", &p->strides, false) &&
+         infer_list(c, "lhs_dilation", &p->lhs_dilation, false) &&
+         infer_list(c, "rhs_dilation", &p->rhs_dilation, false) &&
+         infer_list(c, "low", &p->low, true) &&
+         infer_list(c, "high", &p->high, true);
 }
 
 static bool infer_groups(cxi_infer *c, const params *p) {
@@ -87,9 +84,10 @@ static bool infer_groups(cxi_infer *c, const params *p) {
 static int64_t infer_count(cxi_infer *c, const params *p, int i) {
   const int64_t size = cxi_type_shape(c->in[0])->d[p->lhs_axes.d[i + 2]];
   const int64_t window = cxi_type_shape(c->in[1])->d[p->rhs_axes.d[i + 2]];
-  const int64_t dilated = cxi_conv_dilated(size, p->lhs_dilation.d[i]);
-  const int64_t reach = cxi_conv_dilated(window, p->rhs_dilation.d[i]);
-  if (dilated < 0 || dilated > FAR || reach < 0 || reach > FAR) {
+  const int64_t dilated = cxi_size_dilated(size, p->lhs_dilation.d[i]);
+  const int64_t reach = cxi_size_dilated(window, p->rhs_dilation.d[i]);
+  if (dilated < 0 || reach < 0 || !cxi_size_near(dilated) ||
+      !cxi_size_near(reach)) {
     cxi_infer_fail(c, CX_ESHAPE, "%s and %s: a dilated size overflows",
                    cxi_show_type(c->in[0]).s, cxi_show_type(c->in[1]).s);
     return -1;

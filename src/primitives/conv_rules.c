@@ -105,9 +105,9 @@ static reaches reaches_of(const cxi_rule *r, int i) {
   const int64_t lhs = cxi_type_shape(r->in_types[0])->d[p->lhs_axes.d[i + 2]],
                 rhs = cxi_type_shape(r->in_types[1])->d[p->rhs_axes.d[i + 2]],
                 out = cxi_type_shape(r->out_types[0])->d[p->out_axes.d[i + 2]];
-  return (reaches){ cxi_conv_dilated(lhs, p->lhs_dilation.d[i]),
-                    cxi_conv_dilated(rhs, p->rhs_dilation.d[i]),
-                    cxi_conv_dilated(out, p->strides.d[i]) };
+  return (reaches){ cxi_size_dilated(lhs, p->lhs_dilation.d[i]),
+                    cxi_size_dilated(rhs, p->rhs_dilation.d[i]),
+                    cxi_size_dilated(out, p->strides.d[i]) };
 }
 
 /* The cotangent with gaps for strides, convolved with the kernel turned

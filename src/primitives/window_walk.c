@@ -31,15 +31,6 @@ cxi_window cxi_window_batched(const cxi_window *w, int at) {
   };
 }
 
-static int64_t common_divisor(int64_t a, int64_t b) {
-  while (b) {
-    const int64_t rest = a % b;
-    a = b;
-    b = rest;
-  }
-  return a;
-}
-
 /* The results along an axis for which element k of the window is there: first,
  * count and step of results and of elements. */
 static void fit_axis(cxi_window_walk *walk, int axis) {
@@ -48,7 +39,7 @@ static void fit_axis(cxi_window_walk *walk, int axis) {
   const int64_t size = walk->operand.d[axis], most = walk->result.d[axis];
   const int64_t shift =
       walk->at[axis] * w->window_dilation.d[axis] - w->low.d[axis];
-  const int64_t step = base / common_divisor(base, stride);
+  const int64_t step = base / cxi_size_divisor(base, stride);
   int64_t first = shift >= 0 ? 0 : (-shift - 1) / stride + 1, tried = 0;
   while (first < most && tried < step && (first * stride + shift) % base) {
     first++;

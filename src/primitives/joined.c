@@ -57,6 +57,16 @@ bool cxi_infer_start(cxi_infer *c, uint32_t operand, const cx_dims *result) {
       cxi_show_type(c->in[operand]).s, cxi_show_list(result).s);
 }
 
+bool cxi_infer_from_starts(cxi_infer *c, const cx_dims *result) {
+  const uint32_t n = c->n_in / 2;
+  for (uint32_t i = 0; i < n; i++) {
+    const cxi_type type = cxi_type_make(cxi_type_dtype(c->in[i]), *result);
+    if (!cxi_infer_start(c, n + i, result) || !cxi_infer_result(c, type))
+      return false;
+  }
+  return true;
+}
+
 cx cxi_start_full(cx start, const cx_dims *result) {
   if (cxi_rank_at(start) == result->n) return start;
   return cxi_broadcast_scalar(start, *result);

@@ -15,6 +15,8 @@ bool cxi_infer_scalars(cxi_infer *c, const char *what, const cxi_program *p,
                        const cx_dtype *out);
 /* start, of rank 0 or of the result's shape. */
 bool cxi_infer_start(cxi_infer *c, uint32_t operand, const cx_dims *result);
+/* The results of shape `result`, of the dtypes of the x, from their starts. */
+bool cxi_infer_from_starts(cxi_infer *c, const cx_dims *result);
 cx cxi_start_full(cx start, const cx_dims *result);
 /* A start whose result is batched at `to`. */
 cx cxi_batch_start(cx start, int axis, int to, int64_t size,

@@ -16,13 +16,7 @@ static bool infer(cxi_infer *c) {
     return false;
   const cx_dims kept = kept_axes(p, shape->n);
   const cx_dims result = cxi_dims_pick(shape, &kept);
-  for (uint32_t i = 0; i < c->n_in / 2; i++) {
-    const cxi_type type = cxi_type_make(cxi_type_dtype(c->in[i]), result);
-    if (!cxi_infer_start(c, c->n_in / 2 + i, &result) ||
-        !cxi_infer_result(c, type))
-      return false;
-  }
-  return true;
+  return cxi_infer_from_starts(c, &result);
 }
 
 typedef struct joining {

@@ -78,15 +78,8 @@ static bool infer_reduce(cxi_infer *c) {
   const cxi_reduce_window_params *p = c->params;
   const cx_dims *shape;
   cx_dims result;
-  if (!cxi_infer_joined(c, p->body, &shape) || !cxi_infer_window(c, 0, &result))
-    return false;
-  for (uint32_t i = 0; i < c->n_in / 2; i++) {
-    const cxi_type type = cxi_type_make(cxi_type_dtype(c->in[i]), result);
-    if (!cxi_infer_start(c, c->n_in / 2 + i, &result) ||
-        !cxi_infer_result(c, type))
-      return false;
-  }
-  return true;
+  return cxi_infer_joined(c, p->body, &shape) &&
+         cxi_infer_window(c, 0, &result) && cxi_infer_from_starts(c, &result);
 }
 
 /* in: n padded arrays, which of their elements are there (if some are not);
@@ -117,8 +110,9 @@ static void expand_reduce(const cxi_rule *r, const cx *in, cx *out) {
   const uint32_t n_consts = n + p.partial, n_in = n_consts + 1 + n;
   cx *args = cxi_handles(n_in, cx_none()),
      *made = cxi_handles(n + 1, cx_none());
-  cx *inner = cxi_handles(n_in, cx_none());
-  if (!args || !made || !inner) return;
+  cx *inner = cxi_handles(n_in, cx_none()),
+     *results = cxi_handles(n + 1, cx_none());
+  if (!args || !made || !inner || !results) return;
   for (uint32_t i = 0; i < n; i++)
     out[i] = args[n_consts + 1 + i] = cxi_start_full(in[n + i], &p.result);
   if (cxi_dims_count(&p.result) == 0 || too_long(p.count)) return;
@@ -147,12 +141,10 @@ static void expand_reduce(const cxi_rule *r, const cx *in, cx *out) {
     cxi_builder_abandon(&b);
     return;
   }
-  cx *results = cxi_handles(n + 1, cx_none());
   const cxi_scan_params scan = {
     .length = p.count, .unroll = 1, .n_consts = n_consts, .n_carry = n + 1
   };
-  if (!results || !loop(&b, n_in, inner, n + 1, made, scan, args, results))
-    return;
+  if (!loop(&b, n_in, inner, n + 1, made, scan, args, results)) return;
   for (uint32_t i = 0; i < n; i++) out[i] = results[1 + i];
 }
 

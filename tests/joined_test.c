@@ -277,6 +277,8 @@ static void test_padding(void **state) {
   cx_assert(cx_check_error(CX_ESHAPE, "no negative sizes"));
   y = cx_pad_by(cx_zeros(CX_F64, 0), CX_PAD_EDGE, (1, 0));
   cx_assert(cx_check_error(CX_ESHAPE, "nothing to pad with"));
+  y = cx_pad_by(cx_zeros(CX_F64, 1), CX_PAD_WRAP, (INT64_C(1) << 61, 0));
+  cx_assert(cx_check_error(CX_EMEMORY, "pad: out of memory"));
   y = cx_pad_by(x, (cx_pad_mode)99, (1, 0));
   cx_assert(cx_check_error(CX_EUSER, "no mode"));
   (void)y;

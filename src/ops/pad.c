@@ -32,10 +32,11 @@ static int64_t source(cx_pad_mode mode, int64_t j, int64_t n) {
 static cx continued(cx x, int axis, cx_pad_mode mode, int64_t from,
                     int64_t to) {
   const int64_t n = cxi_shape_at(x).d[axis];
-  const int64_t most = 2 * ((to - from) / n + 2);
+  const int64_t periods = cxi_size_add((to - from) / n, 2);
   const cx_dims along = { 1, { axis } };
   const cxi_mark mark = cxi_scratch_mark();
-  cx *parts = cxi_scratch((size_t)most * 2 * sizeof *parts);
+  const int64_t bytes = cxi_size_mul(periods, 4 * (int64_t)sizeof(cx));
+  cx *parts = bytes < 0 ? NULL : cxi_scratch((size_t)bytes);
   if (!parts) return cxi_fail(CX_EMEMORY, "pad: out of memory");
   uint32_t count = 0;
   for (int64_t j = from; j < to;) {

@@ -11,14 +11,6 @@
 #include "backends/cpu/conv.h"
 #include "base/pool.h"
 
-static int64_t divide_up(int64_t a, int64_t b) {
-  return (a + b - 1) / b;
-}
-
-static int64_t least(int64_t a, int64_t b) {
-  return a < b ? a : b;
-}
-
 /* -- the positions of a block ---------------------------------------------- */
 
 /* Position m of the phase: its batch item and where it is along each line. */
@@ -136,7 +128,7 @@ static void patch_panel(const block *b, int64_t first, int64_t n, char *to) {
   find_places(b, first, n, &at);
   for (int64_t k = b->k0; k < b->k0 + b->k;) {
     const int64_t c0 = k % channels;
-    const int64_t count = least(channels - c0, b->k0 + b->k - k);
+    const int64_t count = cxi_least(channels - c0, b->k0 + b->k - k);
     meet(b, &at, n, k / channels, offsets);
     for (int64_t j = n; j < panel; j++) offsets[j] = -1;
     const int64_t parts = find_stretches(offsets, panel, stretches);
@@ -160,7 +152,7 @@ static void patch_rows(const block *b, int64_t first, int64_t n, char *to) {
   find_places(b, first, n, &at);
   for (int64_t k = b->k0; k < b->k0 + b->k;) {
     const int64_t c0 = k % channels;
-    const int64_t count = least(channels - c0, b->k0 + b->k - k);
+    const int64_t count = cxi_least(channels - c0, b->k0 + b->k - k);
     meet(b, &at, n, k / channels, offsets);
     for (int64_t j = 0; j < n; j++) {
       const stretch s = { count, offsets[j] < 0 ? -1 : offsets[j] + c0, 1 };
@@ -176,14 +168,14 @@ static void make_patches(const block *b) {
   const int64_t panel = p->product->nr;
   for (int64_t j = 0; j < b->n; j += panel)
     (p->positions_are_rows ? patch_rows : patch_panel)(
-        b, b->first + j, least(panel, b->n - j),
+        b, b->first + j, cxi_least(panel, b->n - j),
         b->patches + (size_t)(j * b->k) * p->width);
 }
 
 /* -- the product of a block ------------------------------------------------ */
 
 static int64_t round_up(int64_t n, int64_t unit) {
-  return divide_up(n, unit) * unit;
+  return cxi_divide_up(n, unit) * unit;
 }
 
 /* Adds part b->k0.. to the sums; `kernel` is that of the group and phase. */
@@ -262,7 +254,7 @@ static void store_rows(const block *b, const int64_t *offsets, char *out) {
   uint16_t half[CHUNK];
   for (int64_t j = 0; j < b->n; j++)
     for (int64_t o = 0; o < p->conv.features; o += CHUNK) {
-      const int64_t n = least(CHUNK, p->conv.features - o);
+      const int64_t n = cxi_least(CHUNK, p->conv.features - o);
       const char *sums = b->sums + (size_t)(j * p->sums_row + o) * p->width;
       spread(out + (offsets[j] + o * p->y.inner) * bytes, p->y.inner,
              rounded(p, sums, n, half), n, (size_t)bytes);
@@ -319,7 +311,7 @@ static void run_block(const running *r, int64_t i, char *slot) {
               .phase = &phase->lines,
               .x = x + p->x.group * group * (int64_t)p->width,
               .first = first,
-              .n = least(p->block, all - first),
+              .n = cxi_least(p->block, all - first),
               .patches = slot,
               .sums = slot + p->patch_bytes };
   const char *kernel =
@@ -327,7 +319,7 @@ static void run_block(const running *r, int64_t i, char *slot) {
       (size_t)(group * p->kernel_of_group + phase->kernel) * p->width;
   if (k == 0) memset(b.sums, 0, p->sums_bytes);
   for (b.k0 = 0; b.k0 < k; b.k0 += b.k) {
-    b.k = least(p->k_part, k - b.k0);
+    b.k = cxi_least(p->k_part, k - b.k0);
     make_patches(&b);
     multiply(&b, kernel, k);
   }
@@ -348,7 +340,7 @@ static void run_slot(void *argument, int64_t slot) {
 static void pack_panel(void *argument, int64_t i) {
   const running *r = argument;
   const cxi_conv_cut *p = r->p;
-  const int64_t panels = divide_up(p->conv.features, p->kernel_panel);
+  const int64_t panels = cxi_divide_up(p->conv.features, p->kernel_panel);
   const int64_t j = i % panels * p->kernel_panel;
   const cxi_conv_cut_phase *phase = &p->phases[i / panels % p->conv.phases];
   const int64_t group = i / panels / p->conv.phases;
@@ -368,7 +360,7 @@ static void pack_panel(void *argument, int64_t i) {
       at += (l->tap + rest % l->taps * l->tap_step) * p->w.space[d];
       rest /= l->taps;
     }
-    p->product->pack(channels, least(p->kernel_panel, p->conv.features - j),
+    p->product->pack(channels, cxi_least(p->kernel_panel, p->conv.features - j),
                      p->kernel_panel, from + at * width, p->w.inner, p->w.outer,
                      to);
   }
@@ -391,7 +383,8 @@ static void gather(const running *r, const cxi_operand *o,
 /* Elements of an operand as wide numbers. */
 static void copy_part(const running *r, const cxi_operand *o,
                       const cxi_pattern *source, size_t dense, int64_t first) {
-  const int64_t last = least(cxi_dims_count(&o->type.shape), first + COPY_TASK);
+  const int64_t last =
+      cxi_least(cxi_dims_count(&o->type.shape), first + COPY_TASK);
   char *to = r->memory + dense + (size_t)first * r->p->width;
   if (!cxi_cpu_is_half(o->type.type)) {
     gather(r, o, source, first, last - first, to);
@@ -399,7 +392,7 @@ static void copy_part(const running *r, const cxi_operand *o,
   }
   uint16_t half[CHUNK];
   for (int64_t i = first; i < last; i += CHUNK) {
-    const int64_t n = least(last - i, CHUNK);
+    const int64_t n = cxi_least(last - i, CHUNK);
     gather(r, o, source, i, n, half);
     r->p->kernels->widen[o->type.type](n, to, half, NULL, NULL, 0);
     to += (size_t)n * sizeof(float);
@@ -417,7 +410,7 @@ static void copy_rhs(void *argument, int64_t i) {
 }
 
 static int64_t copy_tasks(const cxi_operand *o) {
-  return divide_up(cxi_dims_count(&o->type.shape), COPY_TASK);
+  return cxi_divide_up(cxi_dims_count(&o->type.shape), COPY_TASK);
 }
 
 bool cxi_cpu_conv_run(const void *state, char *const *bases,
@@ -429,7 +422,7 @@ bool cxi_cpu_conv_run(const void *state, char *const *bases,
   if (p->rhs_copied) cxi_parallel(threads, copy_tasks(&p->rhs), copy_rhs, &r);
   cxi_parallel(threads,
                p->conv.groups * p->conv.phases *
-                   divide_up(p->conv.features, p->kernel_panel),
+                   cxi_divide_up(p->conv.features, p->kernel_panel),
                pack_panel, &r);
   cxi_parallel(threads, p->n_slots, run_slot, &r);
   return true;

@@ -8,14 +8,6 @@ enum {
   PATCHES = 96 * 1024, /* elements */
 };
 
-static int64_t divide_up(int64_t a, int64_t b) {
-  return (a + b - 1) / b;
-}
-
-static int64_t least(int64_t a, int64_t b) {
-  return a < b ? a : b;
-}
-
 /* -- the operands ---------------------------------------------------------- */
 
 /* The operand copied with its axes in the given order: what it is copied from,
@@ -89,7 +81,7 @@ static void choose_blocks(cxi_conv_cut *p) {
   int64_t k = 0, kernel = 0;
   p->kernel_panel = p->positions_are_rows ? nr : p->product->mr;
   const int64_t features =
-      divide_up(c->features, p->kernel_panel) * p->kernel_panel;
+      cxi_divide_up(c->features, p->kernel_panel) * p->kernel_panel;
   for (int64_t i = 0; i < c->phases; i++) {
     const cxi_conv_phase phase = cxi_conv_phase_of(c, i);
     if (phase.taps * c->channels > k) k = phase.taps * c->channels;
@@ -98,21 +90,22 @@ static void choose_blocks(cxi_conv_cut *p) {
   p->kernel_of_group = kernel;
   p->k_part = k <= 2 * K_PART ? k : K_PART;
   p->block = PATCHES / (p->k_part + 1) / nr * nr;
-  p->block = least(p->block, CXI_CONV_BLOCK / nr * nr);
-  p->block = least(p->block, divide_up(c->positions * c->batch, nr) * nr);
+  p->block = cxi_least(p->block, CXI_CONV_BLOCK / nr * nr);
+  p->block =
+      cxi_least(p->block, cxi_divide_up(c->positions * c->batch, nr) * nr);
   if (p->block < nr) p->block = nr;
   /* a small convolution still makes a few tasks */
   while (p->block > nr &&
          c->groups * c->phases *
-                 divide_up(c->positions * c->batch / c->phases, p->block) <
+                 cxi_divide_up(c->positions * c->batch / c->phases, p->block) <
              4)
-    p->block = divide_up(p->block / 2, nr) * nr;
+    p->block = cxi_divide_up(p->block / 2, nr) * nr;
   p->blocks_of_group = 0;
   for (int64_t i = 0; i < c->phases; i++)
     p->blocks_of_group +=
-        divide_up(cxi_conv_phase_of(c, i).positions * c->batch, p->block);
+        cxi_divide_up(cxi_conv_phase_of(c, i).positions * c->batch, p->block);
   p->blocks = p->blocks_of_group * c->groups;
-  p->n_slots = least(SLOTS, p->blocks);
+  p->n_slots = cxi_least(SLOTS, p->blocks);
   p->sums_row = p->positions_are_rows ? features : p->block;
 }
 
@@ -191,12 +184,12 @@ bool cxi_cpu_conv(const cxi_unit *unit, cxi_arena *arena, cxi_thunk *out,
       cxi_arena_alloc(arena, (size_t)p->conv.phases * sizeof *phases);
   if (!phases) return cxi_cpu_no_memory(error);
   const int64_t features =
-      divide_up(p->conv.features, p->kernel_panel) * p->kernel_panel;
+      cxi_divide_up(p->conv.features, p->kernel_panel) * p->kernel_panel;
   int64_t kernel = 0;
   for (int64_t i = 0; i < p->conv.phases; i++) {
     const cxi_conv_phase lines = cxi_conv_phase_of(&p->conv, i);
     phases[i] = (cxi_conv_cut_phase){
-      lines, divide_up(lines.positions * p->conv.batch, p->block), kernel
+      lines, cxi_divide_up(lines.positions * p->conv.batch, p->block), kernel
     };
     kernel += lines.taps * p->conv.channels * features;
   }

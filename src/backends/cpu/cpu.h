@@ -53,4 +53,9 @@ static inline bool cxi_cpu_no_memory(cxi_error *error) {
   return cxi_error_set(error, CX_EMEMORY, "no memory to compile");
 }
 
+static inline int64_t cxi_divide_up(int64_t a, int64_t b) {
+  return (a + b - 1) / b;
+}
+static inline int64_t cxi_least(int64_t a, int64_t b) { return a < b ? a : b; }
+
 #endif

@@ -360,18 +360,14 @@ static bool place_registers(building *b) {
 
 /* -- tasks ----------------------------------------------------------------- */
 
-static int64_t divide_up(int64_t a, int64_t b) {
-  return (a + b - 1) / b;
-}
-
 /* Tasks of about equal work, from the sizes alone. */
 static void find_tasks(cxi_pass *f) {
   const int64_t work = f->block_rows * f->block_n * (f->n_steps + 1);
-  f->task_blocks = divide_up(TASK_WORK, work);
+  f->task_blocks = cxi_divide_up(TASK_WORK, work);
   if (f->scratch_bytes > CXI_STACK_SCRATCH &&
       f->n_blocks > f->task_blocks * MAX_TASKS_WITH_MEMORY)
-    f->task_blocks = divide_up(f->n_blocks, MAX_TASKS_WITH_MEMORY);
-  f->n_tasks = divide_up(f->n_blocks, f->task_blocks);
+    f->task_blocks = cxi_divide_up(f->n_blocks, MAX_TASKS_WITH_MEMORY);
+  f->n_tasks = cxi_divide_up(f->n_blocks, f->task_blocks);
 }
 
 /* Those done once come first; the order is kept otherwise. */

@@ -51,10 +51,6 @@ typedef struct running {
 
 /* -- copies ---------------------------------------------------------------- */
 
-static int64_t divide_up(int64_t a, int64_t b) {
-  return (a + b - 1) / b;
-}
-
 /* Joins axes that are one on both sides, and leaves out those of size 1. */
 static void set_axes(copying *c, const cx_dims *shape, const int64_t *to,
                      const int64_t *from) {
@@ -124,10 +120,10 @@ static copying make_copying(const cx_aval *type, const int64_t *to,
   for (int i = 0; i < c.n - 1 - c.turned; i++) c.pieces *= c.sizes[i];
   int64_t piece = c.sizes[c.n - 1];
   if (c.turned) {
-    c.pieces *= divide_up(c.sizes[c.n - 2], TURN_ROWS);
+    c.pieces *= cxi_divide_up(c.sizes[c.n - 2], TURN_ROWS);
     piece *= TURN_ROWS;
   }
-  c.task_pieces = divide_up(TASK, piece > 0 ? piece : 1);
+  c.task_pieces = cxi_divide_up(TASK, piece > 0 ? piece : 1);
   return c;
 }
 
@@ -136,7 +132,7 @@ static void copy_piece(const running *r, int64_t i) {
   const int last = c->n - 1;
   int64_t to = 0, from = 0, row = 0;
   if (c->turned) {
-    const int64_t stripes = divide_up(c->sizes[last - 1], TURN_ROWS);
+    const int64_t stripes = cxi_divide_up(c->sizes[last - 1], TURN_ROWS);
     row = i % stripes * TURN_ROWS;
     i /= stripes;
     to = row * c->to[last - 1];
@@ -171,7 +167,7 @@ static void copy_task(void *argument, int64_t i) {
 static void copy(const move *m, const copying *c, char *to, const char *from,
                  int threads) {
   running r = { m, c, to, from };
-  const int64_t tasks = divide_up(c->pieces, c->task_pieces);
+  const int64_t tasks = cxi_divide_up(c->pieces, c->task_pieces);
   if (tasks == 1)
     copy_task(&r, 0);
   else

@@ -48,14 +48,6 @@ typedef struct running {
   char *memory;
 } running;
 
-static int64_t divide_up(int64_t a, int64_t b) {
-  return (a + b - 1) / b;
-}
-
-static int64_t least(int64_t a, int64_t b) {
-  return a < b ? a : b;
-}
-
 static size_t aligned(size_t bytes) {
   return (bytes + 63) & ~(size_t)63;
 }
@@ -144,16 +136,18 @@ static void choose_sides(product *p, side a, side b) {
 
 static void choose_blocks(product *p) {
   p->k_block = p->k <= 2 * K_BLOCK ? p->k : K_BLOCK;
-  p->row_block = divide_up(ROW_BLOCK, p->product->mr) * p->product->mr;
-  p->column_block = divide_up(COLUMN_BLOCK, p->product->nr) * p->product->nr;
+  p->row_block = cxi_divide_up(ROW_BLOCK, p->product->mr) * p->product->mr;
+  p->column_block =
+      cxi_divide_up(COLUMN_BLOCK, p->product->nr) * p->product->nr;
   /* a small product still makes a few tasks */
   while (p->row_block > 4 * p->product->mr &&
-         p->batch * divide_up(p->rows.count, p->row_block) *
-                 divide_up(p->columns.count, p->column_block) <
+         p->batch * cxi_divide_up(p->rows.count, p->row_block) *
+                 cxi_divide_up(p->columns.count, p->column_block) <
              8)
-    p->row_block = divide_up(p->row_block / 2, p->product->mr) * p->product->mr;
-  p->row_blocks = divide_up(p->rows.count, p->row_block);
-  p->column_blocks = divide_up(p->columns.count, p->column_block);
+    p->row_block =
+        cxi_divide_up(p->row_block / 2, p->product->mr) * p->product->mr;
+  p->row_blocks = cxi_divide_up(p->rows.count, p->row_block);
+  p->column_blocks = cxi_divide_up(p->columns.count, p->column_block);
 }
 
 static void take_memory(product *p) {
@@ -162,8 +156,8 @@ static void take_memory(product *p) {
     side *s = sides[i];
     if (s->copied) s->dense = take(p, p->batch * s->count * p->k);
     if (s->packed)
-      s->panels =
-          take(p, p->batch * divide_up(s->count, s->panel) * s->panel * p->k);
+      s->panels = take(p, p->batch * cxi_divide_up(s->count, s->panel) *
+                              s->panel * p->k);
   }
   p->sums_apart = p->type != p->number;
   if (p->sums_apart)
@@ -243,7 +237,7 @@ static void copy_part(const running *r, const side *s, int64_t first,
   }
   uint16_t half[CHUNK];
   for (int64_t i = first; i < last; i += CHUNK) {
-    const int64_t n = least(last - i, CHUNK);
+    const int64_t n = cxi_least(last - i, CHUNK);
     if (s->source.n)
       kernels->gather[1](&s->source, i, n, half, from);
     else
@@ -257,7 +251,7 @@ enum { COPY_TASK = 1 << 16 };
 
 static void copy_task(const running *r, const side *s, int64_t i) {
   const int64_t all = r->p->batch * s->count * r->p->k;
-  copy_part(r, s, i * COPY_TASK, least(all, (i + 1) * COPY_TASK));
+  copy_part(r, s, i * COPY_TASK, cxi_least(all, (i + 1) * COPY_TASK));
 }
 
 static void copy_rows(void *argument, int64_t i) {
@@ -271,7 +265,7 @@ static void copy_columns(void *argument, int64_t i) {
 }
 
 static int64_t panel_count(const side *s) {
-  return divide_up(s->count, s->panel);
+  return cxi_divide_up(s->count, s->panel);
 }
 
 /* Panel i of all batch items' panels. */
@@ -281,7 +275,7 @@ static void pack_task(const running *r, const side *s, int64_t i) {
   const int64_t first = i % panels * s->panel;
   const char *from =
       side_at(r, s, item) + first * s->free_stride * (int64_t)width(p);
-  p->product->pack(p->k, least(s->panel, s->count - first), s->panel, from,
+  p->product->pack(p->k, cxi_least(s->panel, s->count - first), s->panel, from,
                    s->k_stride, s->free_stride,
                    r->memory + s->panels +
                        (size_t)(i * s->panel * p->k) * width(p));
@@ -321,8 +315,8 @@ static void multiply_task(void *argument, int64_t i) {
   char *sums =
       p->sums_apart ? r->memory + p->sums : cxi_at(r->bases, p->result);
   cxi_tile t = {
-    .rows = least(p->row_block, p->rows.count - i0),
-    .columns = least(p->column_block, p->columns.count - j0),
+    .rows = cxi_least(p->row_block, p->rows.count - i0),
+    .columns = cxi_least(p->column_block, p->columns.count - j0),
     .a_row = p->rows.free_stride,
     .a_k = p->rows.k_stride,
     .a_panel = p->rows.packed ? p->rows.panel * p->k : 0,
@@ -333,7 +327,7 @@ static void multiply_task(void *argument, int64_t i) {
     .c_column = p->c_column,
   };
   for (int64_t k0 = 0; k0 < p->k; k0 += p->k_block) {
-    t.k = least(p->k_block, p->k - k0);
+    t.k = cxi_least(p->k_block, p->k - k0);
     t.a = part_at(r, &p->rows, item, i0, k0);
     t.b = part_at(r, &p->columns, item, j0, k0);
     t.first = k0 == 0;
@@ -348,12 +342,12 @@ static void round_task(void *argument, int64_t i) {
   const running *r = argument;
   const product *p = r->p;
   const int64_t all = p->batch * p->rows.count * p->columns.count;
-  const int64_t first = i * COPY_TASK, last = least(all, first + COPY_TASK);
+  const int64_t first = i * COPY_TASK, last = cxi_least(all, first + COPY_TASK);
   const float *sums = (const float *)(const void *)(r->memory + p->sums);
   uint16_t *out = cxi_at(r->bases, p->result);
   float wide[CHUNK];
   for (int64_t at = first; at < last; at += CHUNK) {
-    const int64_t n = least(CHUNK, last - at);
+    const int64_t n = cxi_least(CHUNK, last - at);
     const float *from = sums + at;
     if (p->add) {
       const uint16_t *addend = cxi_at(r->bases, p->addend);
@@ -373,11 +367,12 @@ static bool run(const void *state, char *const *bases, cxi_running *running_) {
   const int threads =
       (double)elements * (double)p->k < 1 << 18 ? 1 : running_->threads;
   if (p->rows.copied)
-    cxi_parallel(threads, divide_up(p->batch * p->rows.count * p->k, COPY_TASK),
+    cxi_parallel(threads,
+                 cxi_divide_up(p->batch * p->rows.count * p->k, COPY_TASK),
                  copy_rows, &r);
   if (p->columns.copied)
     cxi_parallel(threads,
-                 divide_up(p->batch * p->columns.count * p->k, COPY_TASK),
+                 cxi_divide_up(p->batch * p->columns.count * p->k, COPY_TASK),
                  copy_columns, &r);
   if (p->rows.packed)
     cxi_parallel(threads, p->batch * panel_count(&p->rows), pack_rows, &r);
@@ -387,7 +382,7 @@ static bool run(const void *state, char *const *bases, cxi_running *running_) {
   cxi_parallel(threads, p->batch * p->row_blocks * p->column_blocks,
                multiply_task, &r);
   if (p->sums_apart)
-    cxi_parallel(threads, divide_up(elements, COPY_TASK), round_task, &r);
+    cxi_parallel(threads, cxi_divide_up(elements, COPY_TASK), round_task, &r);
   return true;
 }
 

@@ -106,17 +106,22 @@ cx cx_lstsq_(const cx *two, cx_rank_opt opt, const char *at) {
 
 /* -- norms -------------------------------------------------------------------- */
 
+/* The greatest or least of each row of sizes; the greatest of none is 0. */
+static cx extreme(cx a, bool greatest) {
+  if (!cxi_given(a)) return a;
+  cx_dims rows = cxi_shape_at(a);
+  const int64_t n = rows.d[--rows.n];
+  if (greatest && n == 0)
+    return cxi_zeros(cxi_type_make(cxi_dtype_at(a), rows));
+  return cxi_reduce(greatest ? CXI_PRIM_reduce_max : CXI_PRIM_reduce_min, a,
+                    last_axes(a, 1, 0));
+}
+
 /* The greatest or least sum of sizes along an axis: 2 columns, 1 rows. */
 static cx sums(cx a, int axis, bool greatest) {
   const cx sum =
       cxi_reduce_sum(cxi_unary(CXI_PRIM_abs, a), last_axes(a, axis, axis - 1));
-  return cxi_reduce(greatest ? CXI_PRIM_reduce_max : CXI_PRIM_reduce_min, sum,
-                    last_axes(sum, 1, 0));
-}
-
-static cx norm_by_values(cx a, cxi_prim reduction) {
-  const cx s = cxi_singular_values(a);
-  return cxi_reduce(reduction, s, last_axes(s, 1, 0));
+  return extreme(sum, greatest);
 }
 
 cx cx_matrix_norm_(cx a, cx_norm_order order, const char *at) {
@@ -130,7 +135,8 @@ cx cx_matrix_norm_(cx a, cx_norm_order order, const char *at) {
     result = cxi_unary(CXI_PRIM_sqrt, result);
     break;
   case CX_NORM_NUCLEAR:
-    result = norm_by_values(a, CXI_PRIM_reduce_sum);
+    result = cxi_singular_values(a);
+    result = cxi_reduce_sum(result, last_axes(result, 1, 0));
     break;
   case CX_NORM_1:
   case CX_NORM_MINUS_1:
@@ -141,10 +147,8 @@ cx cx_matrix_norm_(cx a, cx_norm_order order, const char *at) {
     result = sums(a, 1, order == CX_NORM_INF);
     break;
   case CX_NORM_2:
-    result = norm_by_values(a, CXI_PRIM_reduce_max);
-    break;
   case CX_NORM_MINUS_2:
-    result = norm_by_values(a, CXI_PRIM_reduce_min);
+    result = extreme(cxi_singular_values(a), order == CX_NORM_2);
     break;
   default:
     result = cxi_fail(CX_EUSER, "matrix_norm: %d is not one of cx_norm_order",

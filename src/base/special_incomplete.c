@@ -27,16 +27,16 @@ typedef struct dual {
 } dual;
 
 /* x^a e^-x / Gamma(a): the exponent cancels, hence long double. */
-static double density_times_x(double a, double x) {
+static long double density_times_x(double a, double x) {
   const long double exponent =
       (long double)a * logl(x) - (long double)x - log_gamma(a);
-  return (double)expl(exponent);
+  return expl(exponent);
 }
 
-/* P(a, x) / (x^a e^-x / Gamma(a)): the sum of x^n / (a (a + 1) ... (a + n)),
- * DLMF 8.11.4. */
+/* P(a, x) / (x^a e^-x / Gamma(a + 1)): the sum of x^n / ((a + 1) ... (a + n)),
+ * DLMF 8.11.4, which is regular at a = 0. */
 static dual lower_series(double a, double x) {
-  dual term = { 1.0 / a, -1.0 / (a * a) }, sum = term;
+  dual term = { 1.0, 0.0 }, sum = term;
   for (int n = 1; n < MOST_TERMS; n++) {
     const double factor = x / (a + n);
     term.slope = factor * (term.slope - term.value / (a + n));
@@ -81,9 +81,10 @@ static dual upper_fraction(double a, double x) {
   return h;
 }
 
-/* Q for large a, Temme 1979: erfc(eta sqrt(a / 2)) / 2 and the first term of
- * the rest; eta^2 / 2 = mu - log(1 + mu), x = a (1 + mu). */
-static double upper_normal(double a, double x) {
+/* Q for large a (side 1), or P (side -1), Temme 1979: erfc(+-eta sqrt(a / 2)) /
+ * 2 and the first term of the rest; eta^2 / 2 = mu - log(1 + mu), x = a (1 + mu).
+ */
+static double tail_normal(double a, double x, double side) {
   const double mu = (x - a) / a;
   const double half = fabs(mu) < 1e-4
                           ? mu * mu * (0.5 - mu * (1.0 / 3.0 - 0.25 * mu))
@@ -92,7 +93,35 @@ static double upper_normal(double a, double x) {
   const double c0 =
       fabs(mu) < 1e-4 ? -1.0 / 3.0 + mu / 12.0 : 1.0 / mu - 1.0 / eta;
   const double rest = exp(-a * half) / sqrt(2.0 * 3.14159265358979324 * a);
-  return 0.5 * erfc(eta * sqrt(0.5 * a)) + rest * c0;
+  return 0.5 * erfc(side * eta * sqrt(0.5 * a)) + side * rest * c0;
+}
+
+/* log Gamma(1 + a) for 0 < a <= 1, relative to itself: 1 + a rounds a off, so
+ * that by its series near 0 (DLMF 5.7.3). */
+static long double log_gamma_above_one(long double a) {
+  static const long double series[] = {
+    -0.57721566490153286061L, 0.82246703342411321824L,
+    -0.40068563438653142847L, 0.27058080842778454788L,
+    -0.20738555102867398527L,
+  };
+  if (a > 1e-4L) return log_gamma(1.0L + a);
+  long double sum = 0.0L;
+  for (int k = 4; k >= 0; k--) sum = (sum + series[k]) * a;
+  return sum;
+}
+
+/* Q for a and x up to 1, where it may be as small as a: with the power
+ * p = x^a / Gamma(1 + a), 1 - p and p a times the sum of (-1)^(n + 1) x^n /
+ * ((a + n) n!), n = 1, 2, ... (Gautschi 1979). */
+static double upper_small(double a, double x) {
+  const long double log_power =
+      (long double)a * logl(x) - log_gamma_above_one(a);
+  long double term = -1.0L, sum = 0.0L; /* -(-x)^n / n! */
+  for (int n = 1; fabsl(term) > SMALL * sum; n++) {
+    term *= -(long double)x / n;
+    sum += term / (a + n);
+  }
+  return (double)(a * sum * expl(log_power) - expm1l(log_power));
 }
 
 static bool outside(double a, double x) {
@@ -103,43 +132,46 @@ static bool is_upper(double a, double x) {
   return x > 1.0 && x > a;
 }
 
+static double lower(double a, double x) {
+  return (double)(density_times_x(a, x) / a * lower_series(a, x).value);
+}
+static double upper(double a, double x) {
+  return (double)(density_times_x(a, x) * upper_fraction(a, x).value);
+}
+
 double cxi_igamma_f64(double a, double x) {
   if (outside(a, x)) return NAN;
   if (x == 0.0 || isinf(a)) return 0.0;
   if (isinf(x)) return 1.0;
-  if (a > LARGE) {
-    const double mu = (x - a) / a;
-    return mu < 0.0 && a * mu * mu > 2000.0 ? 0.0 : 1.0 - upper_normal(a, x);
-  }
-  if (is_upper(a, x))
-    return 1.0 - density_times_x(a, x) * upper_fraction(a, x).value;
-  return density_times_x(a, x) * lower_series(a, x).value;
+  if (a > LARGE) return tail_normal(a, x, -1.0);
+  return is_upper(a, x) ? 1.0 - upper(a, x) : lower(a, x);
 }
 
 double cxi_igammac_f64(double a, double x) {
   if (outside(a, x)) return NAN;
   if (x == 0.0 || isinf(a)) return 1.0;
   if (isinf(x)) return 0.0;
-  if (a > LARGE) return upper_normal(a, x);
-  if (is_upper(a, x)) return density_times_x(a, x) * upper_fraction(a, x).value;
-  return 1.0 - density_times_x(a, x) * lower_series(a, x).value;
+  if (a > LARGE) return tail_normal(a, x, 1.0);
+  if (is_upper(a, x)) return upper(a, x);
+  return a < 1.0 && x <= 1.0 ? upper_small(a, x) : 1.0 - lower(a, x);
 }
 
 /* (dP / da) / (x^a e^-x / Gamma(a)), by which -x times this is dx / da. For
  * large a, P(a - 1/2) - P(a + 1/2) = x^(a - 1/2) e^-x / Gamma(a + 1/2). */
 static double scaled_slope(double a, double x) {
   if (a > LARGE) return -(1.0 + 0.125 / a) / sqrt(a * x);
-  const bool upper = is_upper(a, x);
-  const dual s = upper ? upper_fraction(a, x) : lower_series(a, x);
-  const double log_slope = (double)(logl(x) - (long double)cxi_digamma_f64(a));
+  const bool is_q = is_upper(a, x);
+  const dual s = is_q ? upper_fraction(a, x) : lower_series(a, x);
+  const double digamma = cxi_digamma_f64(is_q ? a : a + 1.0);
+  const double log_slope = (double)(logl(x) - (long double)digamma);
   const double slope = s.value * log_slope + s.slope;
-  return upper ? -slope : slope;
+  return is_q ? -slope : slope / a;
 }
 
 double cxi_igamma_grad_a_f64(double a, double x) {
   if (outside(a, x)) return NAN;
   if (x == 0.0 || isinf(a) || isinf(x)) return 0.0;
-  return density_times_x(a, x) * scaled_slope(a, x);
+  return (double)(density_times_x(a, x) * scaled_slope(a, x));
 }
 
 double cxi_random_gamma_grad_f64(double a, double x) {

@@ -361,6 +361,9 @@ static void truncated_far_away(void **state) {
     assert_true(cx_item(cx_min(x)) >= 4 && cx_item(cx_max(x)) <= 6);
     const double mean = cx_item(cx_mean(cx_cast(x, CX_F32)));
     assert_true(mean > 4.2 && mean < 4.25);
+    /* 0 is drawn and becomes the number beside it, which is subnormal. */
+    x = cx_truncated_normal(cx_key(1), 0, 2, t, 20000);
+    assert_true(cx_item(cx_min(x)) > 0 && cx_item(cx_min(x)) < 1e-7);
   }
   x = cx_truncated_normal(cx_key(1), 5, 5, CX_F32, 3);
   cx_assert(cx_check_error(CX_EUSER, "holds no number"));

@@ -2,7 +2,6 @@
  *
  * Most are the inverse of the distribution at a uniform number (Devroye 1986,
  * "Non-Uniform Random Variate Generation"); each says which. */
-#include <float.h>
 #include <math.h>
 
 #include "ops/random.h"
@@ -23,9 +22,6 @@ static cx unit(const draw *d) {
 }
 static void split(cx key, cx *out_a, cx *out_b) {
   cx_split_(key, (cx *[]){ out_a, out_b, NULL }, NULL);
-}
-static double least_normal(cx_dtype t) {
-  return t == CX_F64 ? DBL_MIN : t == CX_F16 ? ldexp(1, -14) : FLT_MIN;
 }
 
 /* -- on the half line ------------------------------------------------------ */
@@ -93,16 +89,14 @@ static cx laplace(const draw *d) {
 /* log(u / (1 - u)) */
 static cx logistic(const draw *d) {
   cx u = cxi_random_uniform(d->key, d->t, d->shape,
-                            number(d, least_normal(d->t)), number(d, 1));
+                            number(d, cxi_random_least_normal(d->t)),
+                            number(d, 1));
   return cxi_sub(cxi_unary(CXI_PRIM_log, u),
                  cxi_unary(CXI_PRIM_log1p, cxi_neg(u)));
 }
 /* tan(pi (u - 1/2)) */
 static cx cauchy(const draw *d) {
-  double least = d->t == CX_F64    ? DBL_EPSILON
-                 : d->t == CX_F32  ? (double)FLT_EPSILON
-                 : d->t == CX_BF16 ? ldexp(1, -7)
-                                   : ldexp(1, -10);
+  double least = ldexp(1, -cxi_random_fraction(d->t)); /* the epsilon of t */
   cx u = cxi_random_uniform(d->key, d->t, d->shape, number(d, least),
                             number(d, 1));
   cx angle = cxi_mul(number(d, M_PI), cxi_offset(u, -0.5));

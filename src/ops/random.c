@@ -8,6 +8,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/float_bits.h"
 #include "calx/tree.h"
 #include "ops/random.h"
 
@@ -164,10 +165,22 @@ cx cx_uniform_(cx key, cx_dtype t, cx_dims shape, const char *at) {
     return cxi_leave(before, poison);
   return cxi_leave(before, uniform_between(key, t, shape, 0, 1));
 }
+/* The number of dtype t beside x, towards `to`. */
+static double next_number(cx_dtype t, double x, double to) {
+  uint64_t infinity = 0, from = 0, end = 0;
+  cxi_element_set(t, &infinity, INFINITY);
+  cxi_element_set(t, &from, x);
+  cxi_element_set(t, &end, to);
+  const cxi_float_format format =
+      cxi_float_format_of(infinity, 8 * (int)cxi_dtype_bytes(t));
+  const uint64_t bits = cxi_nextafter_bits(&format, from, end);
+  return cxi_element_get(t, &bits);
+}
 double cxi_random_above_minus_one(cx_dtype t) {
-  return t == CX_F64   ? nextafter(-1, 0)
-         : t == CX_F32 ? (double)nextafterf(-1, 0)
-                       : -1 + ldexp(1, -1 - layout_of(t).fraction);
+  return next_number(t, -1, 0);
+}
+double cxi_random_least_normal(cx_dtype t) {
+  return t == CX_F64 ? DBL_MIN : t == CX_F16 ? 0x1p-14 : (double)FLT_MIN;
 }
 cx cx_normal_(cx key, cx_dtype t, cx_dims shape, const char *at) {
   cxi_name before = cxi_enter(at);
@@ -177,17 +190,6 @@ cx cx_normal_(cx key, cx_dtype t, cx_dims shape, const char *at) {
   cx u = uniform_between(key, t, shape, cxi_random_above_minus_one(t), 1);
   cx z = cxi_unary(CXI_PRIM_erf_inv, u);
   return cxi_leave(before, cxi_mul(cxi_number(t, M_SQRT2), z));
-}
-/* The number of dtype t beside x, towards `to`. */
-static double next_number(cx_dtype t, double x, double to) {
-  if (t == CX_F64) return nextafter(x, to);
-  if (t == CX_F32) return (double)nextafterf((float)x, (float)to);
-  int exponent;
-  frexp(x, &exponent);
-  double least = t == CX_F16 ? -24 : -133, step = exponent - 1;
-  step -= layout_of(t).fraction;
-  if (step < least) step = least;
-  return x + (to > x ? 1 : -1) * ldexp(1, (int)step);
 }
 /* By inverting erf between its values at both ends; they must differ by enough
  * numbers of the dtype. */
@@ -318,8 +320,7 @@ cx cx_randint_(cx key, cx lo, cx hi, cx_dims shape, const char *at) {
 }
 /* -log(-log(u)), u uniform in [the least normal number, 1) */
 static cx gumbel(cx key, cx_dtype t, cx_dims shape) {
-  double tiny = t == CX_F64 ? DBL_MIN : t == CX_F16 ? ldexp(1, -14) : FLT_MIN;
-  cx u = uniform_between(key, t, shape, tiny, 1);
+  cx u = uniform_between(key, t, shape, cxi_random_least_normal(t), 1);
   cx inner = cxi_neg(cxi_unary(CXI_PRIM_log, u));
   return cxi_neg(cxi_unary(CXI_PRIM_log, inner));
 }

@@ -12,6 +12,7 @@ bool cxi_random_draw(const char *op, cx *key, cx_dtype t, cx_dims shape,
 /* Uniform in [lo, hi), both of dtype t. */
 cx cxi_random_uniform(cx key, cx_dtype t, cx_dims shape, cx lo, cx hi);
 double cxi_random_above_minus_one(cx_dtype t); /* the number of t beside it */
+double cxi_random_least_normal(cx_dtype t);    /* the smallest one above 0 */
 int cxi_random_fraction(cx_dtype t);           /* bits behind the point */
 
 /* A standard normal number in [lo, hi] where that interval has too little mass

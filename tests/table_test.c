@@ -12,6 +12,7 @@
 #include <cmocka.h>
 
 #include "base/alloc.h"
+#include "base/arena.h"
 #include "support/programs.h"
 
 static const char MATRIX_FILE[] = "docs/primitives.md";
@@ -300,11 +301,16 @@ static void starve(const transform *t, const cxi_program *p, const bool *in,
   attempt(t, p, in, out, UINT64_MAX, &error); /* names and types are kept */
   if (error.code == CX_ENORULE) return;
   const size_t live = cxi_alloc_now().live_bytes;
+  const cxi_mark mark = cxi_scratch_mark();
   for (uint64_t n = 0;; n++) {
     error = (cxi_error){ CX_OK, "" };
     if (attempt(t, p, in, out, n, &error)) break;
     if (error.code != CX_EMEMORY)
       fail_msg("%s, allocation %d fails: %s", t->name, (int)n, error.text);
+    const cxi_mark after = cxi_scratch_mark();
+    if (after.chunk != mark.chunk || after.used != mark.used)
+      fail_msg("%s, allocation %d fails: scratch memory is left", t->name,
+               (int)n);
     if (cxi_alloc_now().live_bytes > live)
       fail_msg("%s, allocation %d fails: %d bytes are left", t->name, (int)n,
                (int)(cxi_alloc_now().live_bytes - live));

@@ -48,8 +48,8 @@ CX_API CX_USED cx cx_fold_(cx_op op, int n, const cx *operands, const char *at);
 #define cx_abs(a) CX_U(CX_OP_ABS, a)       /* its derivative at 0 is 0 */
 #define cx_sign(a) CX_U(CX_OP_SIGN, a)     /* -1, 0, 1; NaN of NaN */
 #define cx_square(a) CX_U(CX_OP_SQUARE, a) /* a a */
-/* Floats. Within 2 ulp over the whole range, erf, erfc and erf_inv 4; f16 and bf16
- * are computed in f32 and rounded once. */
+/* Floats. Within 2 ulp over the whole range, erf, erfc and erf_inv 4; f16 and
+ * bf16 are computed in f32 and rounded once. */
 #define cx_exp(a) CX_U(CX_OP_EXP, a)
 #define cx_expm1(a) CX_U(CX_OP_EXPM1, a)   /* exp(a) - 1, exact near 0 */
 #define cx_log(a) CX_U(CX_OP_LOG, a)       /* of 0: -inf; below: NaN */

@@ -134,11 +134,13 @@ static void wrong_use(void **state) {
   ignored = cx_custom_root(CX_FN(cubic), NULL, a, b);
   assert_error(CX_ETREE, "custom_root: needs the functions");
   ignored = cx_cg(NULL, a, b);
-  assert_error(CX_ETREE, "cg: needs the function matvec");
+  assert_error(CX_ETREE, "cg: no function matvec");
   ignored = cx_cg(CX_FN(matvec), a, cx_array(int, 1));
   assert_error(CX_EDTYPE, "cg: needs");
   ignored = cx_cg(CX_FN(matvec), a, b, .tol = -1);
-  assert_error(CX_EDTYPE, ".tol");
+  assert_error(CX_EUSER, ".tol -1");
+  ignored = cx_cg(CX_FN(matvec), a, b, .max_steps = -1);
+  assert_error(CX_EUSER, ".max_steps -1");
   ignored = cx_custom_linear_solve(CX_FN(matvec), CX_FN(solve), a, b);
   assert_error(CX_ETREE, ".transpose_solve or .symmetric");
   ignored = cx_call(cx_jvp(CX_FN(by_rule)), cx_tuple(a, b), cx_tuple(a, b));

@@ -77,6 +77,8 @@ static void test_quantile(void **state) {
   CHECK(cx_quantile(rows, cx_array(float, 0, 1), 1), 1, 5, 3, 9);
   check_error(cx_median(cx_zeros(CX_F32, 0), 0), CX_ESHAPE, "quantile");
   check_error(cx_quantile(x, cx_array(int, 1), 0), CX_EDTYPE, "floating q");
+  check_error(cx_quantile(x, 0.5, 0, .method = 9), CX_EUSER, "no method 9");
+  check_error(cx_quantile(x, 0.5, 0, .method = -1), CX_EUSER, "no method -1");
 }
 
 static void test_search(void **state) {

@@ -14,7 +14,8 @@ extern "C" {
  * once: a second derivative is that of the solve for the first. Forward mode is
  * CX_ENORULE, as through every custom_vjp. `args` is a tree with all that the
  * equation depends on: cx_none() for nothing. The functions capture no arrays.
- *   CX_ETREE: a function is missing.
+ *   CX_ETREE: a function is missing. CX_EDTYPE: b of cx_cg is not floating.
+ *   CX_EUSER: an option out of its range.
  */
 typedef struct cx_linear_solve_opt {
   size_t size_;

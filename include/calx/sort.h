@@ -14,7 +14,7 @@ extern "C" {
  * number of results is fixed by the shapes: where values decide on it, `size`
  * says how many there are.
  *   CX_EINDEX: no such axis. CX_EDTYPE: the dtype is not taken, or two differ.
- *   CX_ESHAPE: ranks or sizes do not fit.
+ *   CX_ESHAPE: ranks or sizes do not fit. CX_EUSER: an option out of its range.
  */
 /* cx_sort(x, axis, .descending = true): x's shape and dtype. cx_argsort: the
  * indices that sort x. Descending is the other way round, NaN first. */

@@ -52,6 +52,9 @@ const char *cxi_operation_now(void);
 static inline bool cxi_is_poison(cx a) {
   return a.index == 0 && a.generation != 0;
 }
+static inline bool cxi_left_out(cx a) { /* {0}: an option not given */
+  return a.index == 0 && a.generation == 0;
+}
 bool cxi_given(cx a);       /* an array: not {0}, none or poison */
 cxi_type cxi_type_at(cx a); /* 0 of what is not given */
 cx_dims cxi_shape_at(cx a); /* rank 0 of what is not given */

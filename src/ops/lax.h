@@ -41,6 +41,7 @@ cx cxi_iota(cx_dtype type, cx_dims shape, int axis);
 cx cxi_broadcast_in_dim(cx x, cx_dims shape, cx_dims map);
 cx cxi_broadcast_scalar(cx x, cx_dims shape); /* x of rank 0 */
 cx cxi_reshape(cx x, cx_dims shape);
+cx cxi_flatten(cx x); /* (n), row-major */
 cx cxi_transpose(cx x, cx_dims permutation);
 cx cxi_squeeze(cx x, cx_dims axes);
 cx cxi_expand_dims(cx x, cx_dims axes);       /* axes of the result; a reshape */
@@ -71,6 +72,7 @@ cx cxi_scatter_by(cxi_prim prim, cx x, cx indices, cx updates,
 /* out[..., j, ...] = x[..., indices[..., j, ...], ...] along the axis; the
  * indices are in range, none twice in a line. */
 cx cxi_gather_along(cx x, cx indices, int axis);
+cx cxi_element(cx x, cx i); /* x (n) at each of i, which is clamped */
 
 /* -- sort ----------------------------------------------------------------------------- */
 /* out[] of n operands, or of 2: values, i32 indices. False after reporting. */

@@ -55,6 +55,16 @@ cx cxi_scatter_add(cx x, cx indices, cx updates,
                    (cx[]){ x, indices, updates });
 }
 
+cx cxi_element(cx x, cx i) {
+  const cx_dims only = { 1, { 0 } };
+  const cxi_gather_params p = { .collapsed = only,
+                                .start_map = only,
+                                .sizes = { 1, { 1 } },
+                                .mode = CX_CLIP,
+                                .fill = __builtin_nan("") };
+  return cxi_gather(x, cxi_reshape(i, cxi_dims_append(cxi_shape_at(i), 1)), &p);
+}
+
 /* Seen as (outer, along, inner), so that there is an axis left for the
  * gather's index whatever the rank. */
 cx cxi_gather_along(cx x, cx indices, int axis) {
@@ -77,6 +87,7 @@ cx cxi_gather_along(cx x, cx indices, int axis) {
     .unique = true,
   };
   x = cxi_reshape(x, (cx_dims){ 3, { outer, shape.d[axis], inner } });
-  indices = cxi_reshape(indices, (cx_dims){ 4, { outer, to.d[axis], inner, 1 } });
+  indices =
+      cxi_reshape(indices, (cx_dims){ 4, { outer, to.d[axis], inner, 1 } });
   return cxi_reshape(cxi_gather(x, indices, &p), to);
 }

@@ -48,6 +48,11 @@ cx cxi_reshape(cx x, cx_dims shape) {
   return cxi_emit1(CXI_PRIM_reshape, &p, 1, &x);
 }
 
+cx cxi_flatten(cx x) {
+  const cx_dims shape = cxi_shape_at(x);
+  return cxi_reshape(x, cxi_dims_repeat(1, cxi_dims_count(&shape)));
+}
+
 cx cxi_transpose(cx x, cx_dims permutation) {
   if (permutation.n == cxi_rank_at(x) && cxi_axes_identity(&permutation))
     return x;

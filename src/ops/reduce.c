@@ -163,7 +163,7 @@ static bool prepare(reduction *r, cx_dims axes, cx where, cx *out_poison) {
     r->count *= (double)r->kept.d[r->axes.d[i]];
     r->kept.d[r->axes.d[i]] = 1;
   }
-  if (where.index == 0 && where.generation == 0) return true;
+  if (cxi_left_out(where)) return true;
   if (!cxi_operand(r->name, &where, out_poison)) return false;
   cx two[2] = { r->x, where };
   cx_dims shape;

@@ -4,23 +4,6 @@
 #include "ops/axes.h"
 #include "ops/ops.h"
 
-/* x[i] for x (n), n > 0, and i (m) clamped to it. */
-static cx element(cx x, cx i) {
-  const cx_dims only = { 1, { 0 } };
-  const cxi_gather_params p = { .collapsed = only,
-                                .start_map = only,
-                                .sizes = { 1, { 1 } },
-                                .mode = CX_CLIP,
-                                .fill = __builtin_nan("") };
-  const cx_dims shape = cxi_shape_at(i);
-  return cxi_gather(x, cxi_reshape(i, cxi_dims_append(shape, 1)), &p);
-}
-
-static cx flat(cx x) {
-  const cx_dims shape = cxi_shape_at(x);
-  return cxi_reshape(x, cxi_dims_repeat(1, cxi_dims_count(&shape)));
-}
-
 /* False, with *out_poison, unless x is (n) with n in the range of i32. */
 static bool is_list(const char *op, cx x, int64_t least, cx *out_poison) {
   const cx_dims shape = cxi_shape_at(x);
@@ -55,7 +38,7 @@ static cx search(cx sorted, cx v, bool right) {
   for (int64_t left = n; left > 0; left /= 2) {
     const cx half = cxi_binary(CXI_PRIM_shift_right_logical, cxi_sub(hi, lo),
                                cxi_integer(CX_I32, 1));
-    const cx mid = cxi_add(lo, half), x = element(sorted, mid);
+    const cx mid = cxi_add(lo, half), x = cxi_element(sorted, mid);
     const cx open = cxi_compare(CXI_PRIM_lt, lo, hi);
     cx above = right ? cxi_unary(CXI_PRIM_not, comes_before(v, x))
                      : comes_before(x, v);
@@ -72,8 +55,9 @@ cx cx_searchsorted_(cx sorted, cx v, cx_search_opt opt, const char *at) {
   if (!cxi_promote("searchsorted", 2, in, &poison) ||
       !is_list("searchsorted", in[0], 0, &poison))
     return cxi_leave(before, poison);
-  return cxi_leave(before, cxi_reshape(search(in[0], flat(in[1]), opt.right),
-                                       cxi_shape_at(in[1])));
+  return cxi_leave(before,
+                   cxi_reshape(search(in[0], cxi_flatten(in[1]), opt.right),
+                               cxi_shape_at(in[1])));
 }
 
 /* Bins that descend are searched from their end. */
@@ -87,7 +71,7 @@ cx cx_digitize_(cx x, cx bins, cx_search_opt opt, const char *at) {
   const int64_t n = cxi_shape_at(in[1]).d[0];
   if (n == 0) return cxi_leave(before, cxi_zeros(cxi_type_make(CX_I32, shape)));
   const cx_dims only = { 1, { 0 } };
-  const cx values = flat(in[0]), turned = cxi_rev(in[1], only);
+  const cx values = cxi_flatten(in[0]), turned = cxi_rev(in[1], only);
   const cx first = cxi_squeeze(cxi_slice_axis(in[1], 0, 0, 1), only);
   const cx last = cxi_squeeze(cxi_slice_axis(in[1], 0, n - 1, n), only);
   const cx up = search(in[1], values, !opt.right);
@@ -107,19 +91,19 @@ static cx interpolated(cx x, cx xp, cx fp) {
   const cx one = cxi_integer(CX_I32, 1);
   const cx i = cxi_clamp(one, search(xp, x, true), cxi_integer(CX_I32, n - 1));
   const cx j = cxi_sub(i, one);
-  const cx x0 = element(xp, j), f0 = element(fp, j);
-  const cx width = cxi_sub(element(xp, i), x0);
-  const cx rise = cxi_sub(element(fp, i), f0);
+  const cx x0 = cxi_element(xp, j), f0 = cxi_element(fp, j);
+  const cx width = cxi_sub(cxi_element(xp, i), x0);
+  const cx rise = cxi_sub(cxi_element(fp, i), f0);
   const cx none = cxi_compare(CXI_PRIM_eq, width, cxi_zeros(type));
   const cx divisor = cxi_select(none, width, cxi_full(type, 1));
   const cx part = cxi_div(cxi_sub(x, x0), divisor);
   const cx inside = cxi_select(none, cxi_add(f0, cxi_mul(part, rise)), f0);
   const cx zeros = cxi_zeros(cxi_type_make(CX_I32, cxi_shape_at(x)));
   const cx ends = cxi_add(zeros, cxi_integer(CX_I32, n - 1));
-  const cx below = cxi_compare(CXI_PRIM_lt, x, element(xp, zeros));
-  const cx above = cxi_compare(CXI_PRIM_gt, x, element(xp, ends));
-  const cx lower = cxi_select(below, inside, element(fp, zeros));
-  return cxi_select(above, lower, element(fp, ends));
+  const cx below = cxi_compare(CXI_PRIM_lt, x, cxi_element(xp, zeros));
+  const cx above = cxi_compare(CXI_PRIM_gt, x, cxi_element(xp, ends));
+  const cx lower = cxi_select(below, inside, cxi_element(fp, zeros));
+  return cxi_select(above, lower, cxi_element(fp, ends));
 }
 
 cx cx_interp_(cx x, cx xp, cx fp, const char *at) {
@@ -137,8 +121,9 @@ cx cx_interp_(cx x, cx xp, cx fp, const char *at) {
     return cxi_leave(before, cxi_fail(CX_ESHAPE, "interp: points at %s of %s",
                                       cxi_shown_of(in[1]).text,
                                       cxi_shown_of(in[2]).text));
-  return cxi_leave(before, cxi_reshape(interpolated(flat(in[0]), in[1], in[2]),
-                                       cxi_shape_at(in[0])));
+  return cxi_leave(before,
+                   cxi_reshape(interpolated(cxi_flatten(in[0]), in[1], in[2]),
+                               cxi_shape_at(in[0])));
 }
 
 /* -- bincount, histogram ------------------------------------------------------ */
@@ -159,14 +144,14 @@ static cx sums_by_index(cx index, cx weights, int64_t length) {
 static bool weights_of(const char *op, cx x, cx given, cx_dtype type, cx *out,
                        cx *out_poison) {
   const cx_dims shape = cxi_shape_at(x);
-  if (given.index == 0 && given.generation == 0) {
-    *out = cxi_full(cxi_type_make(type, cxi_shape_at(flat(x))), 1);
+  if (cxi_left_out(given)) {
+    *out = cxi_full(cxi_type_make(type, cxi_shape_at(cxi_flatten(x))), 1);
     return true;
   }
   if (!cxi_operand(op, &given, out_poison)) return false;
   const cx_dims same = cxi_shape_at(given);
   if (cxi_dims_equal(&shape, &same) && cxi_dtype_at(given) != CX_KEY) {
-    *out = flat(given);
+    *out = cxi_flatten(given);
     return true;
   }
   *out_poison = cxi_fail(CX_ESHAPE, "%s: weights %s of %s", op,
@@ -187,7 +172,7 @@ cx cx_bincount_(cx x, int64_t length, cx_count_opt opt, const char *at) {
   if (length < 0)
     return cxi_leave(before, cxi_fail(CX_ESHAPE, "bincount: a length of %lld",
                                       (long long)length));
-  const cx index = cxi_max(flat(x), cxi_number_like(x, 0));
+  const cx index = cxi_max(cxi_flatten(x), cxi_number_like(x, 0));
   return cxi_leave(before, sums_by_index(index, weights, length));
 }
 
@@ -202,10 +187,10 @@ cx cx_histogram_(cx x, cx edges, cx_count_opt opt, const char *at) {
   if (!weights_of("histogram", in[0], opt.weights, type, &weights, &poison))
     return cxi_leave(before, poison);
   const int64_t n = cxi_shape_at(in[1]).d[0];
-  const cx values = flat(in[0]);
+  const cx values = cxi_flatten(in[0]);
   const cx zeros = cxi_zeros(cxi_type_make(CX_I32, cxi_shape_at(values)));
   const cx last = cxi_add(zeros, cxi_integer(CX_I32, n - 1));
-  const cx at_end = cxi_compare(CXI_PRIM_eq, values, element(in[1], last));
+  const cx at_end = cxi_compare(CXI_PRIM_eq, values, cxi_element(in[1], last));
   cx index = cxi_select(at_end, search(in[1], values, true), last);
   index = cxi_sub(index, cxi_integer(CX_I32, 1));
   cx counts = sums_by_index(index, cxi_convert(weights, type), n - 1);

@@ -182,13 +182,15 @@ cx cx_quantile_(cx a, cx q, double whole, cx_dims axes, cx_quantile_opt opt,
   const cx_dtype wide = type == CX_F64 ? CX_F64 : CX_F32;
   q = cxi_strong("quantile", q, wide);
   if (!cxi_operand("quantile", &q, &poison)) return cxi_leave(before, poison);
-  if (given == CX_KEY || !cxi_dtype_is_float(cxi_dtype_at(q)) ||
-      opt.method > CX_QUANTILE_NEAREST)
-    return cxi_leave(before, cxi_fail(CX_EDTYPE,
-                                      "quantile: numbers and a floating q, "
-                                      "got %s and %s, method %d",
-                                      cxi_shown_of(a).text,
-                                      cxi_shown_of(q).text, (int)opt.method));
+  if ((unsigned)opt.method > CX_QUANTILE_NEAREST)
+    return cxi_leave(
+        before, cxi_fail(CX_EUSER, "quantile: no method %d", (int)opt.method));
+  if (given == CX_KEY || !cxi_dtype_is_float(cxi_dtype_at(q)))
+    return cxi_leave(before,
+                     cxi_fail(CX_EDTYPE,
+                              "quantile: numbers and a floating q, "
+                              "got %s and %s",
+                              cxi_shown_of(a).text, cxi_shown_of(q).text));
   cx x = rows_of(cxi_convert(a, wide), axes, &kept);
   const int rank = cxi_rank_at(x);
   cx_dims rest = cxi_shape_at(x), shape = cxi_shape_at(q);

@@ -4,11 +4,6 @@
 #include "ops/axes.h"
 #include "ops/ops.h"
 
-static cx flat(cx x) {
-  const cx_dims shape = cxi_shape_at(x);
-  return cxi_reshape(x, cxi_dims_repeat(1, cxi_dims_count(&shape)));
-}
-
 /* to (n) with to[index] = value for index in range. */
 static cx put(cx to, cx index, cx value) {
   const cx_dims only = { 1, { 0 } };
@@ -18,15 +13,6 @@ static cx put(cx to, cx index, cx value) {
   return cxi_scatter(
       to, cxi_reshape(index, cxi_dims_append(cxi_shape_at(index), 1)), value,
       &p);
-}
-
-/* x[i] for x (n); 0 where i (m) is n. */
-static cx element(cx x, cx i) {
-  const cx_dims only = { 1, { 0 } };
-  const cxi_gather_params p = {
-    .collapsed = only, .start_map = only, .sizes = { 1, { 1 } }, .mode = CX_FILL
-  };
-  return cxi_gather(x, cxi_reshape(i, cxi_dims_append(cxi_shape_at(i), 1)), &p);
 }
 
 /* The first `size` places where the mask (n) is true; n where there are no
@@ -65,7 +51,7 @@ cx cx_nonzero_(cx mask, int64_t size, int64_t fill, const char *at) {
                                       "or numbers, got %s",
                                       cxi_shown_of(mask).text));
   const int64_t n = cxi_dims_count(&shape);
-  cx place = places(cxi_convert(flat(mask), CX_BOOL), size, &rank);
+  cx place = places(cxi_convert(cxi_flatten(mask), CX_BOOL), size, &rank);
   const cx none = cxi_compare(CXI_PRIM_eq, place, cxi_integer(CX_I32, n));
   const cx filled =
       cxi_broadcast_scalar(cxi_integer(CX_I32, fill), cxi_dims_repeat(1, size));
@@ -102,8 +88,8 @@ static bool unique(cx x, int64_t size, cx *out) {
   const cx none =
       cxi_compare(CXI_PRIM_eq, first, cxi_integer(CX_I32, shape.d[0]));
   const cx from = cxi_select(none, first, cxi_zeros(cxi_type_make(CX_I32, to)));
-  out[0] = element(sorted[0], from);
-  out[1] = element(sorted[1], from);
+  out[0] = cxi_element(sorted[0], from);
+  out[1] = cxi_element(sorted[1], from);
   out[2] = put(cxi_zeros(cxi_type_make(CX_I32, shape)), sorted[1],
                cxi_sub(rank, cxi_integer(CX_I32, 1)));
   out[3] = cxi_sub(end, first);
@@ -119,7 +105,7 @@ cx cx_unique_(cx a, int64_t size, const char *at) {
   if (cxi_dims_count(&shape) == 0)
     return cxi_leave(before, cxi_fail(CX_ESHAPE, "unique: nothing in %s",
                                       cxi_shown_of(a).text));
-  if (!unique(flat(a), size, out)) return cxi_leave(before, out[0]);
+  if (!unique(cxi_flatten(a), size, out)) return cxi_leave(before, out[0]);
   out[2] = cxi_reshape(out[2], shape);
   return cxi_leave(before, cx_tuple_(4, out, NULL));
 }

@@ -147,13 +147,18 @@ cx cx_cg_(cx_fn matvec, cx args, cx b, cx_cg_opt opt, const char *at) {
   const cxi_name before = cxi_enter(at);
   cx poison;
   if (!cxi_operand("cg", &b, &poison)) return cxi_leave(before, poison);
-  if (!matvec || !cxi_dtype_is_float(cxi_dtype_at(b)) || !(opt.tol >= 0) ||
-      opt.max_steps < 0)
+  if (!matvec)
+    return cxi_leave(before, cxi_fail(CX_ETREE, "cg: no function matvec"));
+  if (!cxi_dtype_is_float(cxi_dtype_at(b)))
     return cxi_leave(before,
-                     cxi_fail(matvec ? CX_EDTYPE : CX_ETREE,
-                              "cg: needs the function matvec, a floating b, "
-                              ".tol and .max_steps from 0 on; b is %s",
+                     cxi_fail(CX_EDTYPE, "cg: needs a floating b, got %s",
                               cxi_shown_of(b).text));
+  if (!(opt.tol >= 0) || opt.max_steps < 0)
+    return cxi_leave(before,
+                     cxi_fail(CX_EUSER,
+                              "cg: .tol %g and .max_steps %lld; both are "
+                              "0 or more",
+                              opt.tol, (long long)opt.max_steps));
   const cx_dims shape = cxi_shape_at(b);
   const cg_env e = { .matvec = matvec,
                      .tol = opt.tol > 0 ? opt.tol : 1e-5,

@@ -13,23 +13,24 @@
 #include "ir/builder.h"
 #include "ir/text.h"
 
-static cxi_type f32_of(int64_t n) { return cxi_type_make(CX_F32, CX_SHAPE(n)); }
+static cxi_type f32_of(int64_t n) {
+  return cxi_type_make(CX_F32, CX_SHAPE(n));
+}
 
 static cx add(cx a, cx b) {
-  return cxi_emit1(CXI_PRIM_add, NULL, 2, (cx[]){a, b});
+  return cxi_emit1(CXI_PRIM_add, NULL, 2, (cx[]){ a, b });
 }
 
 static cx mul(cx a, cx b) {
-  return cxi_emit1(CXI_PRIM_mul, NULL, 2, (cx[]){a, b});
+  return cxi_emit1(CXI_PRIM_mul, NULL, 2, (cx[]){ a, b });
 }
 
 static const cxi_program *finish1(cxi_builder *b, const char *name, cx in,
                                   cx out) {
-  cxi_error error = {0};
+  cxi_error error = { 0 };
   const cxi_program *p =
       cxi_builder_finish(b, cxi_name_of(name), 1, &in, 1, &out, &error);
-  if (!p)
-    print_message("%s\n", error.text);
+  if (!p) print_message("%s\n", error.text);
   assert_non_null(p);
   assert_true(cxi_program_check(p, &error));
   return p;
@@ -62,11 +63,11 @@ static void test_invalid_types(void **state) {
   assert_int_equal(cxi_type_make(CX_F32, CX_SHAPE(big, big)), 0);
   assert_int_equal(cxi_type_make((cx_dtype)0, CX_SHAPE(1)), 0);
   assert_int_equal(cxi_type_make((cx_dtype)99, CX_SCALAR), 0);
-  assert_int_equal(cxi_type_make(CX_F32, (cx_dims){.n = -1}), 0);
-  assert_int_equal(cxi_type_make(CX_F32, (cx_dims){.n = 9}), 0);
+  assert_int_equal(cxi_type_make(CX_F32, (cx_dims){ .n = -1 }), 0);
+  assert_int_equal(cxi_type_make(CX_F32, (cx_dims){ .n = 9 }), 0);
   assert_int_not_equal(cxi_type_make(CX_F32, CX_SHAPE(0, 3)), 0);
   /* Items beyond the rank are not part of a type. */
-  cx_dims dims = {.n = 1, .d = {3, 77}};
+  cx_dims dims = { .n = 1, .d = { 3, 77 } };
   assert_int_equal(cxi_type_make(CX_F32, dims), f32_of(3));
   assert_int_equal(cxi_type_rank(0), 0);
 }
@@ -85,8 +86,7 @@ static void test_types_from_threads(void **state) {
   pthread_t threads[N_THREADS];
   for (int i = 0; i < N_THREADS; i++)
     pthread_create(&threads[i], NULL, make_types, type_ids[i]);
-  for (int i = 0; i < N_THREADS; i++)
-    pthread_join(threads[i], NULL);
+  for (int i = 0; i < N_THREADS; i++) pthread_join(threads[i], NULL);
   for (int i = 0; i < N_TYPES; i++) {
     assert_int_equal(cxi_type_shape(type_ids[0][i])->d[0], i);
     for (int k = 1; k < N_THREADS; k++)
@@ -110,9 +110,9 @@ static void test_schema(void **state) {
 
 static void test_params(void **state) {
   (void)state;
-  cxi_arena arena = {0};
-  int64_t sizes[] = {2, 3}, others[] = {2, 4};
-  cxi_split_params a = {.sizes = {2, sizes}, .axis = 1}, b = a;
+  cxi_arena arena = { 0 };
+  int64_t sizes[] = { 2, 3 }, others[] = { 2, 4 };
+  cxi_split_params a = { .sizes = { 2, sizes }, .axis = 1 }, b = a;
   cxi_split_params *copy = cxi_params_copy(CXI_PRIM_split, &a, &arena);
   assert_non_null(copy);
   assert_ptr_not_equal(copy->sizes.d, sizes);
@@ -120,7 +120,7 @@ static void test_params(void **state) {
   b.sizes.d = others;
   assert_false(cxi_params_equal(CXI_PRIM_split, copy, &b));
   /* Reals are compared by bits; what dims hold beyond n is not looked at. */
-  cxi_gather_params g = {.fill = (double)NAN}, h = g;
+  cxi_gather_params g = { .fill = (double)NAN }, h = g;
   h.sizes.d[3] = 5;
   assert_true(cxi_params_equal(CXI_PRIM_gather, &g, &h));
   g.fill = 0.0, h.fill = -0.0;
@@ -130,16 +130,16 @@ static void test_params(void **state) {
 
 static void test_invalid_params(void **state) {
   (void)state;
-  cxi_error error = {0};
-  cxi_reshape_params shape = {.shape = {.n = -1}};
+  cxi_error error = { 0 };
+  cxi_reshape_params shape = { .shape = { .n = -1 } };
   assert_false(cxi_params_valid(CXI_PRIM_reshape, &shape, &error));
   assert_int_equal(error.code, CX_ESHAPE);
-  cxi_convert_params type = {.type = (cx_dtype)77};
+  cxi_convert_params type = { .type = (cx_dtype)77 };
   error.code = CX_OK;
   assert_false(cxi_params_valid(CXI_PRIM_convert, &type, &error));
   assert_int_equal(error.code, CX_EDTYPE);
-  const cxi_program *hole[1] = {NULL};
-  cxi_cond_params cond = {.branches = {1, hole}};
+  const cxi_program *hole[1] = { NULL };
+  cxi_cond_params cond = { .branches = { 1, hole } };
   assert_false(cxi_params_valid(CXI_PRIM_cond, &cond, NULL));
 }
 
@@ -154,11 +154,9 @@ static const cxi_program *sum_of_halves(bool swapped, cxi_name site) {
   cx x = cxi_builder_input(&b, f32_of(3)), left, right;
   cx dead = mul(x, x);
   (void)dead;
-  if (swapped)
-    right = mul(x, cxi_number(CX_F32, 2));
+  if (swapped) right = mul(x, cxi_number(CX_F32, 2));
   left = add(mul(x, cxi_number(CX_F32, 2)), cxi_number(CX_F32, 1));
-  if (!swapped)
-    right = mul(x, cxi_number(CX_F32, 2));
+  if (!swapped) right = mul(x, cxi_number(CX_F32, 2));
   cx sum = add(left, right);
   cxi_site_use(before);
   return finish1(&b, "halves", x, sum);
@@ -200,10 +198,10 @@ static void test_outputs(void **state) {
   (void)state;
   cxi_builder b;
   cxi_builder_open(&b);
-  cx in[] = {cxi_builder_input(&b, f32_of(3)),
-             cxi_builder_input(&b, f32_of(4))};
+  cx in[] = { cxi_builder_input(&b, f32_of(3)),
+              cxi_builder_input(&b, f32_of(4)) };
   cx one = b.emitter.literal(&b.emitter, CX_I32, true, UINT64_MAX);
-  cx out[] = {in[1], one, in[1], cxi_integer(CX_I32, -1)};
+  cx out[] = { in[1], one, in[1], cxi_integer(CX_I32, -1) };
   const cxi_program *p = cxi_builder_finish(&b, 0, 2, in, 4, out, NULL);
   assert_non_null(p);
   assert_true(cxi_program_check(p, NULL));
@@ -254,15 +252,15 @@ static void test_errors(void **state) {
   cxi_error first = b.error;
   /* What others give comes through; what is not given is an error of its own,
    * but the first one is kept. */
-  cx poison = {0, 33};
+  cx poison = { 0, 33 };
   assert_int_equal(add(x, poison).generation, 33);
-  assert_int_equal(add((cx){0}, poison).generation, 33);
+  assert_int_equal(add((cx){ 0 }, poison).generation, 33);
   assert_true(cxi_is_poison(add(x, foreign)));
   assert_true(cxi_is_poison(add(x, cx_none())));
   assert_true(cxi_given(add(x, x)));
   assert_string_equal(b.error.text, first.text);
   cxi_site_use(site);
-  cxi_error error = {0};
+  cxi_error error = { 0 };
   assert_null(cxi_builder_finish(&b, 0, 1, &x, 1, &x, &error));
   assert_string_equal(error.text, first.text);
   assert_ptr_equal(cxi_emitter_now(), &outer.emitter);
@@ -283,18 +281,18 @@ static cxi_error error_of_operand(cx a) {
 
 static void test_operand_errors(void **state) {
   (void)state;
-  assert_string_equal(error_of_operand((cx){0}).text,
+  assert_string_equal(error_of_operand((cx){ 0 }).text,
                       "add: operand 1 is not given");
   assert_string_equal(error_of_operand(cx_none()).text,
                       "add: operand 1 is none");
-  assert_string_equal(error_of_operand((cx){1, UINT32_MAX}).text,
+  assert_string_equal(error_of_operand((cx){ 1, UINT32_MAX }).text,
                       "add: operand 1 is a value of another program");
-  assert_int_equal(error_of_operand((cx){0, 9}).code, CX_OK);
+  assert_int_equal(error_of_operand((cx){ 0, 9 }).code, CX_OK);
 }
 
 static void test_finish_errors(void **state) {
   (void)state;
-  cxi_error error = {0};
+  cxi_error error = { 0 };
   cxi_builder b;
   cxi_builder_open(&b);
   cx x = cxi_builder_input(&b, f32_of(2)), y = add(x, x);
@@ -303,7 +301,7 @@ static void test_finish_errors(void **state) {
   cxi_builder_open(&b);
   x = cxi_builder_input(&b, f32_of(2));
   error.code = CX_OK;
-  assert_null(cxi_builder_finish(&b, 0, 2, (cx[]){x, x}, 0, NULL, &error));
+  assert_null(cxi_builder_finish(&b, 0, 2, (cx[]){ x, x }, 0, NULL, &error));
   cxi_builder_open(&b);
   x = cxi_builder_input(&b, f32_of(2));
   error.code = CX_OK;
@@ -321,8 +319,8 @@ static void test_no_emitter(void **state) {
   assert_ptr_equal(cxi_emitter_now(), &cxi_emitter_nowhere);
   assert_true(cxi_is_poison(cxi_fail(CX_EUSER, "nobody %s", "hears")));
   assert_true(cxi_is_poison(cxi_number(CX_F32, 1)));
-  assert_true(cxi_is_poison(add((cx){1, 1}, (cx){1, 1})));
-  assert_int_equal(cxi_type_at((cx){1, 1}), 0);
+  assert_true(cxi_is_poison(add((cx){ 1, 1 }, (cx){ 1, 1 })));
+  assert_int_equal(cxi_type_at((cx){ 1, 1 }), 0);
 }
 
 /* -- sub-programs
@@ -331,10 +329,10 @@ static void test_no_emitter(void **state) {
 /* A program that calls `body`, of one f32[3]. */
 static const cxi_program *call_of(const cxi_program *body, const char *name) {
   cxi_builder b;
-  cxi_error error = {0};
+  cxi_error error = { 0 };
   cxi_builder_open(&b);
   cx x = cxi_builder_input(&b, f32_of(3));
-  cxi_jit_params params = {.body = body};
+  cxi_jit_params params = { .body = body };
   cx y = cxi_emit1(CXI_PRIM_jit, &params, 1, &x);
   return cxi_builder_finish(&b, cxi_name_of(name), 1, &x, 1, &y, &error);
 }
@@ -397,7 +395,7 @@ static void test_replay(void **state) {
   assert_ptr_equal(p, q);
   /* Poison stops it. */
   cxi_builder_open(&b);
-  x = (cx){0, 5};
+  x = (cx){ 0, 5 };
   assert_false(cxi_replay(p, &x, &y));
   assert_int_equal(y.generation, 5);
   cxi_builder_abandon(&b);
@@ -421,8 +419,7 @@ static void test_threads(void **state) {
   pthread_t threads[N_THREADS];
   for (int i = 0; i < N_THREADS; i++)
     pthread_create(&threads[i], NULL, intern_and_release, NULL);
-  for (int i = 0; i < N_THREADS; i++)
-    pthread_join(threads[i], NULL);
+  for (int i = 0; i < N_THREADS; i++) pthread_join(threads[i], NULL);
   assert_int_equal(cxi_programs_now().live, live);
 }
 
@@ -476,7 +473,7 @@ static void test_checker(void **state) {
     default:
       break;
     }
-    cxi_error error = {0};
+    cxi_error error = { 0 };
     assert_int_equal(cxi_program_check(&q, &error), wrong == 0);
     assert_int_equal(error.code != CX_OK, wrong != 0);
   }
@@ -485,26 +482,16 @@ static void test_checker(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_types),
-      cmocka_unit_test(test_invalid_types),
-      cmocka_unit_test(test_types_from_threads),
-      cmocka_unit_test(test_schema),
-      cmocka_unit_test(test_params),
-      cmocka_unit_test(test_invalid_params),
-      cmocka_unit_test(test_order),
-      cmocka_unit_test(test_identity),
-      cmocka_unit_test(test_outputs),
-      cmocka_unit_test(test_literals),
-      cmocka_unit_test(test_errors),
-      cmocka_unit_test(test_operand_errors),
-      cmocka_unit_test(test_finish_errors),
-      cmocka_unit_test(test_no_emitter),
-      cmocka_unit_test(test_subprograms),
-      cmocka_unit_test(test_deep_nest),
-      cmocka_unit_test(test_hold),
-      cmocka_unit_test(test_replay),
-      cmocka_unit_test(test_threads),
-      cmocka_unit_test(test_checker),
+    cmocka_unit_test(test_types), cmocka_unit_test(test_invalid_types),
+    cmocka_unit_test(test_types_from_threads), cmocka_unit_test(test_schema),
+    cmocka_unit_test(test_params), cmocka_unit_test(test_invalid_params),
+    cmocka_unit_test(test_order), cmocka_unit_test(test_identity),
+    cmocka_unit_test(test_outputs), cmocka_unit_test(test_literals),
+    cmocka_unit_test(test_errors), cmocka_unit_test(test_operand_errors),
+    cmocka_unit_test(test_finish_errors), cmocka_unit_test(test_no_emitter),
+    cmocka_unit_test(test_subprograms), cmocka_unit_test(test_deep_nest),
+    cmocka_unit_test(test_hold), cmocka_unit_test(test_replay),
+    cmocka_unit_test(test_threads), cmocka_unit_test(test_checker),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,6 +1,7 @@
 /* dlpack_test.c - tensors of other libraries in, arrays out. */
 #include <stdlib.h>
 
+#include "base/alloc.h"
 #include "runtime/dlpack.h"
 #include "support/calls.h"
 
@@ -144,6 +145,32 @@ static void test_wrong_tensors(void **state) {
   assert_error(CX_EUSER, "from_dlpack: NULL");
 }
 
+/* Deleted once, whichever allocation fails: also that of the handle's place,
+ * when the array already stands. */
+static void test_in_with_short_memory(void **state) {
+  (void)state;
+  enum { N = 300 };
+  static managed tensors[N];
+  int64_t shape[] = { 2, 3 };
+  int failed = 0;
+  {
+    CX_SCOPE;
+    for (int i = 0; i < N; i++) {
+      tensors[i] = tensor_of(numbers, shape);
+      cxi_alloc_fail_after((uint64_t)i % 2);
+      cx a = cx_from_dlpack(&tensors[i]);
+      (void)a;
+      cxi_alloc_fail_after(UINT64_MAX);
+      const bool error = cx_error(NULL) != CX_OK;
+      assert_int_equal(deleted, error);
+      failed += error;
+    }
+    assert_true(failed > 0 && failed < N);
+    deleted = 0;
+  }
+  assert_int_equal(deleted, N - failed);
+}
+
 static void test_out(void **state) {
   (void)state;
   managed *m;
@@ -201,6 +228,7 @@ int main(void) {
     cmocka_unit_test(test_in_with_a_copy),
     cmocka_unit_test(test_in_a_trace),
     cmocka_unit_test(test_wrong_tensors),
+    cmocka_unit_test(test_in_with_short_memory),
     cmocka_unit_test(test_out),
     cmocka_unit_test(test_out_after_the_context),
   };

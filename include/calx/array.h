@@ -37,7 +37,7 @@ extern "C" {
 CX_API CX_USED cx cx_from_(const void *data, cx_dtype type, cx_dims shape,
                           const char *at);
 /* cx_borrow(data, type, shape, release, user): without a copy; `release` is
- * called when the last user is gone. */
+ * called when the last user is gone, on an error not at all. */
 #define cx_borrow(...) cx_borrow_(CX_AT, __VA_ARGS__)
 CX_API CX_USED cx cx_borrow_(const char *at, void *data, cx_dtype type,
                             cx_dims shape, void (*release)(void *user),

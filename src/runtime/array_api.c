@@ -77,8 +77,14 @@ cx cx_borrow_(const char *at, void *data, cx_dtype dtype, cx_dims shape,
     if (release && !cxi_is_poison(copy)) release(user);
     return copy;
   }
-  cxi_array *a = cxi_array_foreign(type, data, release, user);
-  return a ? cxi_array_take(ctx, a) : cxi_report_memory();
+  /* What fails here must not release: the caller still owns the memory. */
+  cxi_array *a = cxi_array_foreign(type, data, NULL, NULL);
+  if (!a) return cxi_report_memory();
+  const cx handle = cxi_array_take(ctx, a);
+  if (cxi_is_poison(handle)) return handle;
+  a->release = release;
+  a->user = user;
+  return handle;
 }
 
 cx cx_spec_(cx_dtype dtype, cx_dims shape, const char *at) {

@@ -83,12 +83,16 @@ cx_ctx *cxi_context_make(const cxi_device *device, cx_open_opt opt) {
   return ctx;
 }
 
-static bool is_open(const cx_ctx *ctx) {
-  pthread_mutex_lock(&lock);
+static bool is_listed(const cx_ctx *ctx) { /* under the lock */
   const cx_ctx *at = all;
   while (at && at != ctx) at = at->next;
-  pthread_mutex_unlock(&lock);
   return at != NULL;
+}
+static bool is_open(const cx_ctx *ctx) {
+  pthread_mutex_lock(&lock);
+  const bool open = is_listed(ctx);
+  pthread_mutex_unlock(&lock);
+  return open;
 }
 
 /* The current context of this thread; a thread that ends leaves it. */
@@ -100,7 +104,9 @@ static void leave_at_exit(void *unused) {
 static void make_key(void) {
   pthread_key_create(&at_exit, leave_at_exit);
 }
-static void move_to(cx_ctx *ctx) {
+/* False, and nothing moves, if ctx is closed and this is not its closing. Looked
+ * at and entered under one lock: no thread can close it in between. */
+static bool move_to(cx_ctx *ctx, bool closing) {
   static pthread_once_t once = PTHREAD_ONCE_INIT;
   static _Thread_local bool watched;
   if (!watched && ctx) {
@@ -108,43 +114,44 @@ static void move_to(cx_ctx *ctx) {
     watched = pthread_setspecific(at_exit, &watched) == 0;
   }
   pthread_mutex_lock(&lock);
-  if (cxi_context_current) cxi_context_current->n_inside--;
-  if (ctx) {
+  const bool good = !ctx || closing || is_listed(ctx);
+  if (good && cxi_context_current) cxi_context_current->n_inside--;
+  if (good && ctx) {
     ctx->n_inside++;
     ctx->thread = pthread_self();
     ctx->entered = true;
   }
   pthread_mutex_unlock(&lock);
-  cxi_context_current = ctx;
+  if (good) cxi_context_current = ctx;
+  return good;
 }
 
-cx_ctx *cx_use(cx_ctx *ctx) {
+static cx_ctx *use(cx_ctx *ctx, bool closing) {
   cx_ctx *before = cxi_context_current;
-  if (ctx && ctx != before && !is_open(ctx)) {
+  if (ctx != before && !move_to(ctx, closing)) {
     cxi_report(CX_ELIFETIME, "use: this context has been closed");
     return before;
   }
-  if (ctx != before) move_to(ctx);
   cxi_emitter_use(ctx ? ctx->trace ? &ctx->trace->emitter : &ctx->eager : NULL);
   cxi_promotion_use(ctx ? ctx->promotion : CX_PROMOTE_STRICT);
   return before;
 }
 
-static void unlink_context(cx_ctx *ctx) {
+cx_ctx *cx_use(cx_ctx *ctx) {
+  return use(ctx, false);
+}
+
+/* From the list, unless another thread is in it. */
+static bool unlink_context(cx_ctx *ctx) {
   pthread_mutex_lock(&lock);
-  for (cx_ctx **at = &all; *at; at = &(*at)->next) {
+  const bool alone = ctx->n_inside == (ctx == cxi_context_current);
+  for (cx_ctx **at = &all; alone && *at; at = &(*at)->next) {
     if (*at != ctx) continue;
     *at = ctx->next;
     break;
   }
   pthread_mutex_unlock(&lock);
-}
-
-static int threads_inside(const cx_ctx *ctx) {
-  pthread_mutex_lock(&lock);
-  const int n = ctx->n_inside;
-  pthread_mutex_unlock(&lock);
-  return n;
+  return alone;
 }
 
 void cx_close(cx_ctx *ctx) {
@@ -153,13 +160,12 @@ void cx_close(cx_ctx *ctx) {
     cxi_report(CX_ETRACE, "close: this context is tracing");
     return;
   }
-  if (threads_inside(ctx) > (ctx == cxi_context_current)) {
+  if (!unlink_context(ctx)) {
     cxi_report(CX_ELIFETIME, "close: another thread is in this context; it"
                              " must end, or cx_use another");
     return;
   }
-  cx_ctx *before = cx_use(ctx);
-  unlink_context(ctx);
+  cx_ctx *before = use(ctx, true);
   while (ctx->n_scopes) cxi_scope_pop(ctx, ctx->scopes[0].serial);
   for (uint32_t i = 0; i < ctx->n_kept; i++)
     if (ctx->kept[i].serial) cxi_item_release(ctx->kept[i].item);

@@ -42,11 +42,25 @@ static cx load_renamed(cx x) {
   cx tree = cx_tree_rename(cx_load(path), renames);
   return cx_tree_match(cx_dict("x", x), tree, &(const char *){ NULL });
 }
+static const char archive[] = "/tmp/calx-short-memory.npz";
+static cx save_npz(cx x) {
+  return cx_save(archive, cx_dict("x", x, "more", t)) ? x : (cx){ 0, 1 };
+}
+static cx load_npz(cx x) {
+  (void)x;
+  return cx_load(archive);
+}
+static cx inspect_npz(cx x) {
+  return cx_inspect(archive)[0] ? x : (cx){ 0, 1 };
+}
 static const entry files[] = {
   { "save", save },
   { "load", load },
   { "inspect", inspect },
   { "load_renamed", load_renamed },
+  { "save_npz", save_npz },
+  { "load_npz", load_npz },
+  { "inspect_npz", inspect_npz },
 };
 
 /* -- sweeps ------------------------------------------------------------------- */
@@ -105,6 +119,7 @@ static void reading_and_writing(void **state) {
   (void)state;
   sweep_all(files, sizeof files / sizeof *files);
   unlink(path);
+  unlink(archive);
 }
 
 int main(void) {

@@ -20,7 +20,7 @@ static bool fail(cxi_error *error, const char *verb, int number) {
                        strerror_r(number, room, sizeof room));
 }
 
-/* -- Reading ----------------------------------------------------------------- */
+/* -- Reading ---------------------------------------------------------------- */
 
 static bool map_open_file(int fd, cxi_file *out, cxi_error *error) {
   struct stat info;
@@ -49,7 +49,7 @@ void cxi_file_unmap(cxi_file *file) {
   *file = (cxi_file){ 0 };
 }
 
-/* -- Writing ----------------------------------------------------------------- */
+/* -- Writing ---------------------------------------------------------------- */
 
 enum { BUFFER_BYTES = 1 << 16, TEMPORARY_BYTES = 48 };
 
@@ -150,21 +150,26 @@ static void sync_folder(const char *path) {
   cxi_free(folder);
 }
 
+/* A written file takes the place of `path`; after a failure it is removed. */
+static bool settle(const char *temporary, const char *path, int failure,
+                   cxi_error *error) {
+  if (!failure && rename(temporary, path) != 0) failure = errno;
+  if (failure) {
+    unlink(temporary);
+    return fail(error, "write", failure);
+  }
+  sync_folder(path);
+  return true;
+}
+
 bool cxi_writer_commit(cxi_writer *w, cxi_error *error) {
   flush(w);
   if (!w->error && fsync(w->fd) != 0) w->error = errno;
   if (close(w->fd) != 0 && !w->error) w->error = errno;
   w->fd = -1;
-  if (!w->error && rename(w->temporary, w->path) != 0) w->error = errno;
-  const int failure = w->error;
-  if (failure) {
-    unlink(w->temporary);
-    fail(error, "write", failure);
-  } else {
-    sync_folder(w->path);
-  }
+  const bool good = settle(w->temporary, w->path, w->error, error);
   writer_free(w);
-  return failure == 0;
+  return good;
 }
 
 void cxi_writer_abandon(cxi_writer *w) {
@@ -173,7 +178,7 @@ void cxi_writer_abandon(cxi_writer *w) {
   writer_free(w);
 }
 
-/* -- Writing by name ------------------------------------------------------------ */
+/* -- Writing by name -------------------------------------------------------- */
 
 char *cxi_file_temporary(const char *path, cxi_error *error) {
   const size_t room = strlen(path) + TEMPORARY_BYTES;
@@ -193,15 +198,9 @@ char *cxi_file_temporary(const char *path, cxi_error *error) {
 bool cxi_file_replace(const char *temporary, const char *path,
                       cxi_error *error) {
   const int fd = open(temporary, O_RDONLY | O_CLOEXEC);
-  int failure = fd < 0 || fsync(fd) != 0 ? errno : 0;
+  const int failure = fd < 0 || fsync(fd) != 0 ? errno : 0;
   if (fd >= 0) close(fd);
-  if (!failure && rename(temporary, path) != 0) failure = errno;
-  if (failure) {
-    unlink(temporary);
-    return fail(error, "write", failure);
-  }
-  sync_folder(path);
-  return true;
+  return settle(temporary, path, failure, error);
 }
 bool cxi_file_discard(const char *temporary) {
   unlink(temporary);

@@ -23,6 +23,14 @@ struct cxi_npz {
 static bool refuse(cxi_error *error, const char *name, const char *why) {
   return cxi_error_set(error, CX_EIO, "npz: \"%.120s\": %s", name, why);
 }
+/* "cannot write: No such file or directory"; callers name the file. */
+static bool no_zip(cxi_error *error, const char *what, int code) {
+  zip_error_t why;
+  zip_error_init_with_code(&why, code);
+  cxi_error_set(error, CX_EIO, "%s: %s", what, zip_error_strerror(&why));
+  zip_error_fini(&why);
+  return false;
+}
 static bool no_memory(cxi_error *error) {
   return cxi_error_set(error, CX_EMEMORY, "npz: out of memory");
 }
@@ -77,10 +85,7 @@ cxi_npz *cxi_npz_open(const char *path, cxi_error *error) {
   int code = 0;
   zip_t *zip = zip_open(path, ZIP_RDONLY | ZIP_CHECKCONS, &code);
   if (!zip) {
-    zip_error_t why;
-    zip_error_init_with_code(&why, code);
-    cxi_error_set(error, CX_EIO, "npz: %s", zip_error_strerror(&why));
-    zip_error_fini(&why);
+    no_zip(error, "npz", code);
     return NULL;
   }
   const zip_int64_t n = zip_get_num_entries(zip, 0);
@@ -202,15 +207,13 @@ static bool write_zip(const char *path, uint32_t n, const cxi_npz_item *items,
                       member *members, cxi_error *error) {
   int code = 0;
   zip_t *zip = zip_open(path, ZIP_CREATE | ZIP_TRUNCATE, &code);
-  bool ok = zip != NULL;
-  if (!ok) cxi_error_set(error, CX_EIO, "cannot write %s", path);
+  if (!zip) return no_zip(error, "cannot write", code);
+  bool ok = true;
   for (uint32_t i = 0; ok && i < n; i++)
     ok = add_member(zip, &items[i], &members[i], error);
   if (ok && zip_close(zip) == 0) return true;
-  if (zip)
-    cxi_error_set(error, CX_EIO, "cannot write %s: %s", path,
-                  zip_strerror(zip));
-  if (zip) zip_discard(zip);
+  cxi_error_set(error, CX_EIO, "cannot write: %s", zip_strerror(zip));
+  zip_discard(zip);
   return false;
 }
 /* libzip writes under a name of its own, which then is the temporary one. */

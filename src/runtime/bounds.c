@@ -7,20 +7,26 @@
 #include "primitives/index.h"
 #include "primitives/index_window.h"
 
-static bool has_indices(cxi_prim prim) {
+/* How an equation has its indices. */
+typedef enum place { NO_INDICES, SLICE, UPDATE, GATHER, SCATTER } place;
+
+static place place_of(cxi_prim prim) {
   switch (prim) {
   case CXI_PRIM_dynamic_slice:
+    return SLICE;
   case CXI_PRIM_dynamic_update_slice:
   case CXI_PRIM_update_slice_add:
+    return UPDATE;
   case CXI_PRIM_gather:
+    return GATHER;
   case CXI_PRIM_scatter:
   case CXI_PRIM_scatter_add:
   case CXI_PRIM_scatter_mul:
   case CXI_PRIM_scatter_min:
   case CXI_PRIM_scatter_max:
-    return true;
+    return SCATTER;
   default:
-    return false;
+    return NO_INDICES;
   }
 }
 
@@ -29,7 +35,8 @@ bool cxi_bounds_any(const cxi_program *p) {
   bool any = !cxi_nest_of(p, &nest);
   for (uint32_t k = 0; k < nest.n && !any; k++)
     for (uint32_t i = 0; i < nest.programs[k]->n_equations && !any; i++)
-      any = has_indices((cxi_prim)nest.programs[k]->equations[i].prim);
+      any =
+          place_of((cxi_prim)nest.programs[k]->equations[i].prim) != NO_INDICES;
   cxi_nest_free(&nest);
   return any;
 }
@@ -80,21 +87,16 @@ static bool check_windows(const cxi_view *x, const cxi_windows *w,
 bool cxi_bounds_check(cxi_prim prim, const void *params, const cxi_view *in,
                       cxi_error *error) {
   cxi_windows w;
-  switch (prim) {
-  case CXI_PRIM_dynamic_slice:
+  switch (place_of(prim)) {
+  case SLICE:
     return check_slice(in, &((const cxi_dynamic_slice_params *)params)->sizes,
                        in + 1, error);
-  case CXI_PRIM_dynamic_update_slice:
-  case CXI_PRIM_update_slice_add:
+  case UPDATE:
     return check_slice(in, &in[1].type.shape, in + 2, error);
-  case CXI_PRIM_gather:
+  case GATHER:
     w = cxi_gather_windows(params);
     return check_windows(in, &w, in + 1, error);
-  case CXI_PRIM_scatter:
-  case CXI_PRIM_scatter_add:
-  case CXI_PRIM_scatter_mul:
-  case CXI_PRIM_scatter_min:
-  case CXI_PRIM_scatter_max:
+  case SCATTER:
     w = cxi_scatter_windows(params,
                             cxi_type_make(in[0].type.type, in[0].type.shape),
                             cxi_type_make(in[2].type.type, in[2].type.shape));

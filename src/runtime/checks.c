@@ -90,25 +90,22 @@ static bool any_nan(const again *a, const cxi_equation *e, bool results) {
   return false;
 }
 
-static cx report_nan(const cxi_program *p, const cxi_equation *e) {
-  char type[128];
+static cx report(const cxi_equation *e, const cxi_error *error) {
   const cxi_name before = cxi_site_use(e->site ? e->site : cxi_site_now());
-  cxi_aval_print(type, sizeof type, cxi_type_aval(p->values[e->out].type));
-  const cx poison = cxi_reportf(
-      CX_ENAN, "%s: the result %s has a NaN, the operands have none%s%s",
-      cxi_prim_name((cxi_prim)e->prim), type, e->scope ? " in " : "",
-      cxi_name_text(e->scope));
+  const cx poison =
+      cxi_reportf(error->code, "%s: %s%s%s", cxi_prim_name((cxi_prim)e->prim),
+                  error->text, e->scope ? " in " : "", cxi_name_text(e->scope));
   cxi_site_use(before);
   return poison;
 }
 
-static cx report_bounds(const cxi_equation *e, const cxi_error *error) {
-  const cxi_name before = cxi_site_use(e->site ? e->site : cxi_site_now());
-  const cx poison =
-      cxi_reportf(CX_EINDEX, "%s: %s%s%s", cxi_prim_name((cxi_prim)e->prim),
-                  error->text, e->scope ? " in " : "", cxi_name_text(e->scope));
-  cxi_site_use(before);
-  return poison;
+static cx report_nan(const cxi_program *p, const cxi_equation *e) {
+  char type[128];
+  cxi_error error = { 0 };
+  cxi_aval_print(type, sizeof type, cxi_type_aval(p->values[e->out].type));
+  cxi_error_set(&error, CX_ENAN,
+                "the result %s has a NaN, the operands have none", type);
+  return report(e, &error);
 }
 
 /* -- the search ----------------------------------------------------------- */
@@ -226,7 +223,7 @@ static finding search_equation(hunt *h, again *a, const cxi_equation *e) {
   const cxi_view *in = operands_of(a, e);
   if (!in) return GIVEN_UP;
   if (!cxi_bounds_check((cxi_prim)e->prim, e->params, in, &error)) {
-    h->poison = report_bounds(e, &error);
+    h->poison = report(e, &error);
     return FOUND;
   }
   if (!run_equation(a, e, in)) return GIVEN_UP;

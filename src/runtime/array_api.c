@@ -149,6 +149,14 @@ const void *cxi_elements(const char *what, cx a, cxi_item *out,
   }
 }
 
+const void *cxi_array_elements(const char *what, cx a, cxi_item *out) {
+  uint64_t store;
+  const void *data = cxi_elements(what, a, out, &store);
+  if (!data || out->kind == CXI_ITEM_ARRAY) return data;
+  a = cx_from_(&store, cxi_type_dtype(out->type), CX_SCALAR, NULL);
+  return cxi_elements(what, a, out, &store);
+}
+
 /* An array of one element that is a number. */
 static const void *element(const char *what, cx a, cxi_item *out,
                            uint64_t *store) {
@@ -218,13 +226,8 @@ bool cx_read_(cx a, void *out, cx_dtype type, size_t bytes, const char *at) {
 const void *cx_data_(cx a, const char *at) {
   const cxi_name before = cxi_enter(at);
   cxi_item item;
-  uint64_t store;
-  const void *data = cxi_elements("data", a, &item, &store);
-  if (data && item.kind == CXI_ITEM_NUMBER) {
-    a = cx_from_(&store, cxi_type_dtype(item.type), CX_SCALAR, NULL);
-    data = cxi_elements("data", a, &item, &store);
-  }
-  if (data && item.kind == CXI_ITEM_ARRAY) item.as.array->pinned = true;
+  const void *data = cxi_array_elements("data", a, &item);
+  if (data) item.as.array->pinned = true;
   cxi_site_use(before);
   return data;
 }

@@ -132,12 +132,7 @@ static void take_back(managed *self) {
 struct DLManagedTensorVersioned *cx_to_dlpack_(cx a, const char *at) {
   cxi_name before __attribute__((cleanup(cxi_left), unused)) = cxi_enter(at);
   cxi_item item;
-  uint64_t bits;
-  if (!cxi_elements("to_dlpack", a, &item, &bits)) return NULL;
-  if (item.kind == CXI_ITEM_NUMBER) {
-    a = cx_from_(&bits, cxi_type_dtype(item.type), CX_SCALAR, NULL);
-    if (!cxi_elements("to_dlpack", a, &item, &bits)) return NULL;
-  }
+  if (!cxi_array_elements("to_dlpack", a, &item)) return NULL;
   const cx_aval *type = cxi_type_aval(item.type);
   int k = 0;
   while (k < DTYPES && dtypes[k].type != type->type) k++;

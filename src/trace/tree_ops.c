@@ -1,9 +1,9 @@
 /* tree_ops.c - the public operations that map over trees. */
 #include "calx/array.h"
 #include "calx/elementwise.h"
-#include "calx/special.h"
 #include "calx/reduce.h"
 #include "calx/shape.h"
+#include "calx/special.h"
 #include "calx/tree.h"
 #include "calx/transform.h"
 #include "ops/ops.h"
@@ -52,18 +52,23 @@ cx cx_fold_(cx_op op, int n, const cx *operands, const char *at) {
   return cxi_leave(before, result);
 }
 
+static cx of_three(const char *name, const char *needed, int n,
+                   const cx *operands, cxi_leaf_op *leaf, const char *at) {
+  const cxi_name before = cxi_enter(at);
+  const cx result =
+      n == 3 && operands
+          ? cxi_tree_map(name, false, 3, operands, leaf, NULL)
+          : cxi_reportf(CX_ETREE, "%s: %s are needed", name, needed);
+  return cxi_leave(before, result);
+}
+
 static cx where_leaf(const cx *leaves, void *unused) {
   (void)unused;
   return cxi_op_where(leaves[0], leaves[1], leaves[2]);
 }
 
 cx cx_where_(int n, const cx *operands, const char *at) {
-  const cxi_name before = cxi_enter(at);
-  const cx result =
-      n == 3 && operands
-          ? cxi_tree_map("where", false, 3, operands, where_leaf, NULL)
-          : cxi_report(CX_ETREE, "where: condition, a, b are needed");
-  return cxi_leave(before, result);
+  return of_three("where", "condition, a, b", n, operands, where_leaf, at);
 }
 
 static cx clip_leaf(const cx *leaves, void *unused) {
@@ -72,12 +77,7 @@ static cx clip_leaf(const cx *leaves, void *unused) {
 }
 
 cx cx_clip_(int n, const cx *operands, const char *at) {
-  const cxi_name before = cxi_enter(at);
-  const cx result =
-      n == 3 && operands
-          ? cxi_tree_map("clip", false, 3, operands, clip_leaf, NULL)
-          : cxi_report(CX_ETREE, "clip: a, lo, hi are needed");
-  return cxi_leave(before, result);
+  return of_three("clip", "a, lo, hi", n, operands, clip_leaf, at);
 }
 
 static cx betainc_leaf(const cx *leaves, void *unused) {
@@ -86,12 +86,7 @@ static cx betainc_leaf(const cx *leaves, void *unused) {
 }
 
 cx cx_betainc_(int n, const cx *operands, const char *at) {
-  const cxi_name before = cxi_enter(at);
-  const cx result =
-      n == 3 && operands
-          ? cxi_tree_map("betainc", false, 3, operands, betainc_leaf, NULL)
-          : cxi_report(CX_ETREE, "betainc: a, b, x are needed");
-  return cxi_leave(before, result);
+  return of_three("betainc", "a, b, x", n, operands, betainc_leaf, at);
 }
 
 static cx cast_leaf(const cx *leaves, void *type) {

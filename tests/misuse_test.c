@@ -117,13 +117,25 @@ static void make_handles(handles *h, cx_ctx *back, cx_ctx *other) {
   cx_error(NULL);
 }
 
+/* All handles, one of them of the context that is returned. */
+static cx_ctx *start(cx_ctx *mine, handles *out) {
+  cx_ctx *other = cx_open("cpu", .threads = 1);
+  cx_use(mine);
+  *out = (handles){ 0 };
+  make_operands();
+  make_handles(out, mine, other);
+  return other;
+}
+static void end(cx_ctx *mine, cx_ctx *other) {
+  cx_close(other);
+  cx_use(mine);
+  assert_nothing_wrong();
+}
+
 static void every_handle(void **state) {
   CX_SCOPE;
-  cx_ctx *other = cx_open("cpu", .threads = 1);
-  cx_use(*state);
-  handles h = { 0 };
-  make_operands();
-  make_handles(&h, *state, other);
+  handles h;
+  cx_ctx *other = start(*state, &h);
   for (int at = 0; at < h.n; at++) {
     const cx x = h.d[at].x;
     const char *bad = h.d[at].name;
@@ -139,9 +151,7 @@ static void every_handle(void **state) {
     cx_error(NULL);
     slot = (cx){ 0 };
   }
-  cx_close(other);
-  cx_use(*state);
-  assert_nothing_wrong();
+  end(*state, other);
 }
 
 /* Without a context every call is an error that says so, or a number. */
@@ -175,11 +185,7 @@ CX_DEF_ENV(traced_bad, which, w, x) {
 }
 static void every_handle_while_tracing(void **state) {
   CX_SCOPE;
-  cx_ctx *other = cx_open("cpu", .threads = 1);
-  cx_use(*state);
-  bad_handles = (handles){ 0 };
-  make_operands();
-  make_handles(&bad_handles, *state, other);
+  cx_ctx *other = start(*state, &bad_handles);
   for (int at = 0; at < bad_handles.n; at++) {
     const cx x = bad_handles.d[at].x;
     const char *bad = bad_handles.d[at].name;
@@ -187,20 +193,15 @@ static void every_handle_while_tracing(void **state) {
       CHECK(calls_x[c].name, bad, x,
             cx_call(CX_BIND(traced_bad, .call = c, .handle = at), a));
   }
-  cx_close(other);
-  cx_use(*state);
-  assert_nothing_wrong();
+  end(*state, other);
 }
 
 /* Compiled, each call is an error where it is one otherwise, else has the same
  * bits, on both devices. */
 static void every_call_compiled(void **state) {
   CX_SCOPE;
-  cx_ctx *other = cx_open("cpu", .threads = 1);
-  cx_use(*state);
-  handles h = { 0 };
-  make_operands();
-  make_handles(&h, *state, other);
+  handles h;
+  cx_ctx *other = start(*state, &h);
   for (int at = 0; at < h.n; at++) {
     const cx x = h.d[at].x;
     if (is_poison(x) || cx_is_none(x) || !strcmp(h.d[at].name, "spec"))
@@ -222,9 +223,7 @@ static void every_call_compiled(void **state) {
       check_usable(name, bad);
     }
   }
-  cx_close(other);
-  cx_use(*state);
-  assert_nothing_wrong();
+  end(*state, other);
 }
 
 int main(void) {

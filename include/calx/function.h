@@ -65,7 +65,7 @@ typedef struct cx_def {
   typedef T f##_env;                                                      \
   storage struct cx f(const T *env, CX_MAP(CX_PARAM, __VA_ARGS__));       \
   static struct cx f##_call(const struct cx *a_, const void *e_) {        \
-    return f((const T *)e_, CX_SPREAD(__VA_ARGS__));                       \
+    return f((const T *)e_, CX_SPREAD(__VA_ARGS__));                      \
   }                                                                       \
   storage const cx_def f##_def __attribute__((unused)) = {                \
     #f, #__VA_ARGS__, CX_AT, CX_NARG(__VA_ARGS__), &cx_rec_##T, f##_call  \

@@ -26,11 +26,11 @@ CX_API const char *cx_saved_residuals_(cx_fn f, int n, const cx *args,
 CX_API const char *cx_cache_report(cx_fn f);  /* hits, misses and why */
 CX_API const char *cx_live_report(void);      /* arrays by source line */
 /* While on: an operation that makes a NaN of operands without one is CX_ENAN
- * with its line; an index array with an index that is out of range (which would
- * be clamped, filled or dropped) is CX_EINDEX with the index and the bound; both
- * also inside calls, loops and branches, which are then run an equation at a
- * time; and functions are traced twice, to find those that depend on more than their
- * arguments' types and settings (CX_ETRACE). */
+ * with its line; an index that is out of range (and would be clamped, filled or
+ * dropped) is CX_EINDEX with the index and the array; both also inside calls,
+ * loops and branches, which are then run an equation at a time; and functions
+ * are traced twice, to find those that depend on more than their arguments'
+ * types and settings (CX_ETRACE). */
 CX_API void cx_checks(bool on);
 /* Of two array dtypes: an error (strict, at first), or JAX's table. */
 typedef enum cx_promote { CX_PROMOTE_STRICT, CX_PROMOTE_JAX } cx_promote;

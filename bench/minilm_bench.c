@@ -127,7 +127,7 @@ static void run_blas(share *all, int threads) {
   for (int i = 1; i < threads; i++) pthread_join(others[i], NULL);
 }
 
-/* -- Calx ------------------------------------------------------------------------------ */
+/* -- Calx ----------------------------------------------------------------- */
 
 static void run_calx(cx params, cx ids, cx lengths) {
   CX_SCOPE;

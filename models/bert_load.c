@@ -6,7 +6,7 @@
 #include "calx/models/nn.h"
 #include "config.h"
 
-/* -- config.json ---------------------------------------------------------------------- */
+/* -- config.json ---------------------------------------------------------- */
 
 /* The names of activations live as long as the program. */
 static bool read_activation(const json_t *root, cx_str *out) {
@@ -72,7 +72,7 @@ bool bert_config_load(const char *path, bert_config *out) {
   return ok;
 }
 
-/* -- fresh parameters --------------------------------------------------------------------- */
+/* -- fresh parameters ----------------------------------------------------- */
 
 static cx dense(cx key, int in, int out, double std) {
   return nn_linear_init(key, in, out, std);
@@ -114,7 +114,7 @@ cx bert_init(const bert_config *c, cx key, double std) {
                  "pooler", cx_dict("dense", dense(k[3], h, h, std)));
 }
 
-/* -- checkpoints -------------------------------------------------------------------------- */
+/* -- checkpoints ---------------------------------------------------------- */
 
 static const cx_rename prefix[] = {
   { "cls.*", NULL }, { "classifier.*", NULL }, { "qa_outputs.*", NULL },

@@ -6,7 +6,7 @@
 
 #include "sentence_internal.h"
 
-/* -- the function ---------------------------------------------------------------------- */
+/* -- the function --------------------------------------------------------- */
 
 /* hidden (b, s, h), seen (b, s) bool, lengths (b) -> (b, h) */
 static cx pool(sentence_pooling how, cx hidden, cx seen, cx lengths) {
@@ -31,7 +31,7 @@ CX_DEFINE_ENV(sentence_vectors, sentence_config, c, params, ids, lengths) {
   return cx_div(x, cx_maximum(cx_norm(x, -1, .keepdims = true), 1e-12));
 }
 
-/* -- texts to ids ------------------------------------------------------------------------ */
+/* -- texts to ids --------------------------------------------------------- */
 
 typedef struct text {
   int32_t *ids;
@@ -68,7 +68,7 @@ static int longer_first(const void *a, const void *b) {
   return (x->at > y->at) - (x->at < y->at);
 }
 
-/* -- batches ------------------------------------------------------------------------------- */
+/* -- batches -------------------------------------------------------------- */
 
 /* n, rounded up to a multiple of `least` and of a quarter to a half of itself:
  * 8, 16, 24, 32, 48, 64, 96, 128, ... for 8. */

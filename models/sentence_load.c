@@ -27,7 +27,7 @@ static bool read_object(const char *folder, const char *name, json_t **out) {
   return *out != NULL;
 }
 
-/* -- modules.json, 1_Pooling/config.json ------------------------------------------- */
+/* -- modules.json, 1_Pooling/config.json ---------------------------------- */
 
 /* The modes that are known; the first one that is set counts. */
 static bool read_pooling(const char *folder, const char *name, int *out) {
@@ -99,7 +99,7 @@ static bool read_modules(const char *folder, sentence_config *c) {
   return ok;
 }
 
-/* -- the length of a text ------------------------------------------------------------ */
+/* -- the length of a text ------------------------------------------------- */
 
 /* sentence_bert_config.json, else what the tokenizer's files say; at most the
  * positions that there are. */
@@ -126,7 +126,7 @@ static bool read_max_length(const char *folder, const bert_config *c,
   return ok;
 }
 
-/* -- all of it ------------------------------------------------------------------------- */
+/* -- all of it ------------------------------------------------------------ */
 
 static bool check_vocabulary(const sentence_model *m) {
   int size = wordpiece_size(m->tokenizer);

@@ -6,7 +6,7 @@
 #include "calx/models/nn.h"
 #include "transformer_xl_words.h"
 
-/* -- parameters --------------------------------------------------------------------------- */
+/* -- parameters ----------------------------------------------------------- */
 
 static cx weight(cx key, int64_t in, int64_t out) {
   return cx_dict("weight", cx_mul(0.02, cx_normal(key, CX_F32, out, in)));
@@ -52,7 +52,7 @@ cx txl_init_mems(const txl_config *c, int64_t batch, int64_t length) {
   return cx_tuple_n(c->n_layer, mems);
 }
 
-/* -- positions and masks -------------------------------------------------------------------- */
+/* -- positions and masks -------------------------------------------------- */
 
 /* Sines and cosines of the distances k-1, ..., 0: (k, d_model). */
 static cx positions(const txl_config *c, int64_t k) {
@@ -82,7 +82,7 @@ static cx shift(cx x) {
   return cx_reshape(x, b, n, q, k);
 }
 
-/* -- one layer ---------------------------------------------------------------------------------- */
+/* -- one layer ------------------------------------------------------------ */
 
 static cx split_heads(const txl_config *c, cx x) {
   cx_dims shape = cx_shape(x);
@@ -144,7 +144,7 @@ CX_DEF_ENV(layer, txl_config, c, params, biases, x, mem, r, mask, key) {
   return feed_forward(c, cx_get(params, "pos_ff"), x, k2);
 }
 
-/* -- the stack ------------------------------------------------------------------------------------ */
+/* -- the stack ------------------------------------------------------------ */
 
 /* The last mem_len positions of memory and segment. */
 static cx remember(const txl_config *c, cx mem, cx x) {

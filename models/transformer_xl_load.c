@@ -6,7 +6,7 @@
 
 static const char model[] = "transformer_xl";
 
-/* -- config.json ---------------------------------------------------------------------- */
+/* -- config.json ---------------------------------------------------------- */
 
 /* A size of at least 1, or -1 and below for "none" (as 0). */
 static bool read_clamp(const json_t *root, int *out) {
@@ -67,7 +67,7 @@ bool txl_config_load(const char *path, txl_config *out) {
   return ok;
 }
 
-/* -- checkpoints -------------------------------------------------------------------------- */
+/* -- checkpoints ---------------------------------------------------------- */
 
 static const cx_rename prefix[] = { { "transformer.*", "*" },
                                     { "score.*", NULL },

@@ -35,7 +35,7 @@ static bool is_projected(const txl_config *c) {
   return is_divided(c) || embed_width(c) != c->d_model;
 }
 
-/* -- parameters ------------------------------------------------------------------------------ */
+/* -- parameters ----------------------------------------------------------- */
 
 static cx normal(cx key, double std, int64_t rows, int64_t columns) {
   return cx_mul(std, cx_normal(key, CX_F32, rows, columns));
@@ -65,7 +65,7 @@ cx cxi_txl_words_init(const txl_config *c, cx key) {
   return cx_dict("word_emb", words, "crit", crit);
 }
 
-/* -- words in -------------------------------------------------------------------------------- */
+/* -- words in ------------------------------------------------------------- */
 
 static cx project_up(cx words, int i, cx x) {
   if (!cx_has(words, "emb_projs.%d", i)) return x;
@@ -92,7 +92,7 @@ cx cxi_txl_embed(const txl_config *c, cx params, cx ids) {
   return cx_mul(x, sqrt((double)c->d_model));
 }
 
-/* -- words out ------------------------------------------------------------------------------- */
+/* -- words out ------------------------------------------------------------ */
 
 /* The projection of cluster i: its own, or the embedding's. */
 static cx project_down(const txl_config *c, cx params, int i, cx hidden) {

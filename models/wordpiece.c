@@ -5,7 +5,7 @@
 #include "unicode.h"
 #include "wordpiece_internal.h"
 
-/* -- growing lists: a failed one stays failed and is seen at the end ------------------ */
+/* -- growing lists: a failed one stays failed and is seen at the end ------ */
 
 void codes_add(codes *list, uint32_t c, int32_t at) {
   if (list->n == list->cap) {
@@ -42,7 +42,7 @@ static void pieces_add(pieces *list, int32_t id, int32_t start, int32_t end) {
   list->d[list->n++] = (piece){ id, start, end };
 }
 
-/* -- normalisation -------------------------------------------------------------------------- */
+/* -- normalisation -------------------------------------------------------- */
 
 static void add_lower(const wordpiece *w, codes *to, uint32_t c, int32_t at) {
   uint32_t parts[UNICODE_MAX];
@@ -80,7 +80,7 @@ void codes_normalize(const wordpiece *w, const code *from, size_t n,
   }
 }
 
-/* -- words to pieces ---------------------------------------------------------------------------- */
+/* -- words to pieces ------------------------------------------------------ */
 
 /* Greedy longest match; a word with a rest that no piece begins is unknown. */
 static void add_word(const wordpiece *w, const code *word, size_t n,
@@ -136,7 +136,7 @@ static void add_words(const wordpiece *w, const code *text, size_t n,
   }
 }
 
-/* -- added tokens ---------------------------------------------------------------------------------- */
+/* -- added tokens --------------------------------------------------------- */
 
 static bool stands_at(const added_token *t, const code *text, size_t n,
                       size_t at) {
@@ -217,7 +217,7 @@ static bool tokenize(const wordpiece *w, const char *text, size_t bytes,
   return false;
 }
 
-/* -- truncation and assembly -------------------------------------------------------------------------- */
+/* -- truncation and assembly ---------------------------------------------- */
 
 /* How much of both texts fits `room` tokens: the longer one is cut first, to
  * halves (the second gets the odd token) where both are longer. */
@@ -307,7 +307,7 @@ void wordpiece_encoding_free(wordpiece_encoding *e) {
   *e = (wordpiece_encoding){ 0 };
 }
 
-/* -- back to text ---------------------------------------------------------------------------------------- */
+/* -- back to text --------------------------------------------------------- */
 
 static bool is_special(const wordpiece *w, int32_t id) {
   for (uint32_t i = 0; i < w->n_added; i++)

@@ -11,7 +11,7 @@
 
 enum { MAX_FILE_BYTES = 64 << 20, MAX_TOKENS = 1 << 22 };
 
-/* -- files -------------------------------------------------------------------------- */
+/* -- files ---------------------------------------------------------------- */
 
 /* The bytes of a file with a 0 after them; NULL after an error. */
 static char *read_file(const char *path, size_t *out_bytes) {
@@ -59,7 +59,7 @@ static bool exists(const char *path) {
   return stat(path, &s) == 0;
 }
 
-/* -- added tokens ----------------------------------------------------------------------- */
+/* -- added tokens --------------------------------------------------------- */
 
 static bool set_codes(wordpiece *w, added_token *t) {
   codes raw = { 0 }, normal = { 0 };
@@ -98,7 +98,7 @@ static bool add_defaults(wordpiece *w) {
   return true;
 }
 
-/* -- the two vocabulary files --------------------------------------------------------------- */
+/* -- the two vocabulary files --------------------------------------------- */
 
 /* One token a line, the line's number its id; only the line feed goes. */
 static const char **split_lines(char *text, size_t bytes, uint32_t *out_n) {
@@ -217,7 +217,7 @@ static bool read_model(wordpiece *w, const char *path, const json_t *root) {
   return true;
 }
 
-/* -- loading ------------------------------------------------------------------------------------ */
+/* -- loading -------------------------------------------------------------- */
 
 static void apply_options(wordpiece *w, const wordpiece_options *o) {
   if (!o) return;

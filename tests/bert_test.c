@@ -26,7 +26,7 @@ static void assert_good(const char *what) {
   if (cx_error(&message) != CX_OK) fail_msg("%s: %s", what, message);
 }
 
-/* -- a case ------------------------------------------------------------------------ */
+/* -- a case --------------------------------------------------------------- */
 
 typedef struct recorded {
   const char *name;
@@ -69,7 +69,7 @@ static void check_near(const recorded *r, const char *what, cx got, cx want,
     fail_msg("%s: %s differs by %g", r->name, what, error);
 }
 
-/* -- what is computed -------------------------------------------------------------- */
+/* -- what is computed ----------------------------------------------------- */
 
 /* (params, inputs, cotangents) -> (loss, (hidden, pooled)); inputs: ids, types,
  * mask, positions; the loss is the sum of outputs times cotangents. */
@@ -128,7 +128,7 @@ static void check_case(const char *name, bool jit, bool checkpoint) {
   check_grads(&r, grads);
 }
 
-/* -- training: AdamW, clipping, warm-up, as recorded step by step ------------------- */
+/* -- training: AdamW, clipping, warm-up, as recorded step by step --------- */
 
 /* The head on top of the pooled output; labels (b). */
 static cx classify(const bert_config *c, cx params, cx inputs) {
@@ -227,7 +227,7 @@ static void check_training(const char *name, bool decay_all) {
   json_decref(root);
 }
 
-/* -- tests ------------------------------------------------------------------------- */
+/* -- tests ---------------------------------------------------------------- */
 
 static const char *const bare[] = {
   "model_gelu",      "model_gelu_new",

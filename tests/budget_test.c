@@ -12,9 +12,9 @@ CX_DEF_ENV(block, within, e, w, x) {
   return cx_call(cx_checkpoint(CX_FN(deep), .budget = e->bytes), w, x);
 }
 CX_DEF_ENV(step, within, e, x, w) {
-  return cx_tuple(cx_call(cx_checkpoint(CX_OP(tanh), .budget = e->bytes),
-                          cx_matmul(x, w)),
-                  cx_none());
+  return cx_tuple(
+      cx_call(cx_checkpoint(CX_OP(tanh), .budget = e->bytes), cx_matmul(x, w)),
+      cx_none());
 }
 CX_DEF_ENV(looped, within, e, w, x) {
   cx last, none;
@@ -55,8 +55,8 @@ static void budgets_are_kept(void **state) {
     assert_true(kept >= before); /* more room is not left empty */
     before = kept;
     const cx_fn g = cx_value_and_grad(f, .wrt = CX_ARGS(0, 1));
-    cx_assert(cx_check_close(cx_call(g, w, x), cx_call(plain, w, x),
-                             .rtol = 1e-30));
+    cx_assert(
+        cx_check_close(cx_call(g, w, x), cx_call(plain, w, x), .rtol = 1e-30));
     cx_assert(cx_check_jit(g, (w, x)));
     cx_assert(cx_check_vmap(g, (cx_stack(0, w, w), cx_stack(0, x, x))));
   }
@@ -81,11 +81,31 @@ static void one_of_them_decides(void **state) {
   assert_error(CX_EUSER, "checkpoint: there is no policy 77");
 }
 
+/* In a program's text a budget is digits alone. */
+static void as_text(void **state) {
+  (void)state;
+  static const char *const budgets[] = { "budget:4096", "budget:", "budget:1e5",
+                                         "budget:0x10", "budget:-1" };
+  for (int i = 0; i < 5; i++) {
+    char text[256];
+    snprintf(text, sizeof text,
+             "program @f(%%0: f32[]) { %%1: f32[] = sin %%0 return %%1 }\n"
+             "program @main(%%0: f32[]) { %%1: f32[] = checkpoint[body=@f, "
+             "policy=\"%s\", names=(), differentiated=false] %%0 return %%1 }",
+             budgets[i]);
+    cx_program *p = cx_program_parse(text);
+    assert_int_equal(p != NULL, i == 0);
+    if (!p) assert_error(CX_ENORULE, "no policy is named");
+    cx_program_free(p);
+  }
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
     cmocka_unit_test(budgets_are_kept),
     cmocka_unit_test(budgets_inside_loops),
     cmocka_unit_test(one_of_them_decides),
+    cmocka_unit_test(as_text),
   };
   return cmocka_run_group_tests(tests, setup, teardown);
 }

@@ -60,7 +60,7 @@ static const char remat_loop[] =
     "  return %3, %4\n"
     "}\n";
 
-/* -- derivatives ------------------------------------------------------------------ */
+/* -- derivatives ---------------------------------------------------------- */
 
 static void check_text(const char *text, int order) {
   cxi_hold_enter();
@@ -81,7 +81,7 @@ static void test_loops(void **state) {
   check_text(remat_loop, 2);
 }
 
-/* -- bits ---------------------------------------------------------------------------- */
+/* -- bits ----------------------------------------------------------------- */
 
 static const char *const policies[] = {
   "nothing",       "everything", "dots",       "dots_no_batch", "names",
@@ -156,7 +156,7 @@ static void test_same_bits(void **state) {
   cxi_hold_leave();
 }
 
-/* -- residuals by policy ------------------------------------------------------------------- */
+/* -- residuals by policy -------------------------------------------------- */
 
 /* Residuals that are not inputs of the known part, by how many elements. */
 typedef struct kept {
@@ -219,7 +219,7 @@ static void test_unknown_policy(void **state) {
   assert_non_null(strstr(error.text, "policy"));
 }
 
-/* -- memory --------------------------------------------------------------------------------- */
+/* -- memory --------------------------------------------------------------- */
 
 /* 8 blocks of 8 steps each. */
 static const cxi_program *blocks(const char *how) {
@@ -267,7 +267,7 @@ static void test_memory(void **state) {
   cxi_hold_leave();
 }
 
-/* -- no memory -------------------------------------------------------------------------------- */
+/* -- no memory ------------------------------------------------------------ */
 
 /* The gradient, batched, simplified, of a program; NULL with error. */
 static const cxi_program *pipeline(const cxi_program *p, cxi_error *error) {

@@ -22,7 +22,7 @@ static void assert_found(cx_code code, const char *text) {
     assert_found(code, text);   \
   } while (0)
 
-/* -- one operation ---------------------------------------------------------- */
+/* -- one operation -------------------------------------------------------- */
 
 static void operations(void **state) {
   (void)state;
@@ -61,7 +61,7 @@ static void operations(void **state) {
   assert_good();
 }
 
-/* -- within calls, loops and branches ------------------------------------------ */
+/* -- within calls, loops and branches ------------------------------------- */
 
 CX_DEF(looks_up, v, i) {
   return cx_sum(cx_take(cx_mul(v, 2), i, 0));

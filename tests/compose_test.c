@@ -34,7 +34,7 @@ static int close_all(void **state) {
   return 0;
 }
 
-/* -- one call --------------------------------------------------------------------- */
+/* -- one call ------------------------------------------------------------- */
 
 typedef struct product {
   const composed *function;
@@ -83,7 +83,7 @@ static void same(product p, const char *what, const snapshot *want,
   snapshot_free(&got);
 }
 
-/* -- what must hold ----------------------------------------------------------------- */
+/* -- what must hold ------------------------------------------------------- */
 
 /* Transforms on top of which no derivative stands can be loops, bit for bit;
  * a derivative sums what a batch shares in another order than a loop does. */
@@ -174,7 +174,7 @@ static void check_gradient(product p) {
   snapshot_free(&direction);
 }
 
-/* -- all products ---------------------------------------------------------------------- */
+/* -- all products --------------------------------------------------------- */
 
 /* The rule of a custom function is not its derivative. */
 static bool has_true_derivative(const composed *f) {
@@ -254,7 +254,7 @@ static void eager(void **state) {
   assert_int_equal(n_failed, 0);
 }
 
-/* -- arguments large enough to be shared among threads ----------------------------- */
+/* -- arguments large enough to be shared among threads -------------------- */
 
 static cx large_floats(uint64_t seed, int64_t rows, int64_t columns) {
   return composed_floats(CX_F32, seed, rows, columns);

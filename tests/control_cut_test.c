@@ -12,7 +12,7 @@
 #include "base/alloc.h"
 #include "support/programs.h"
 
-/* -- partial evaluation of scan ------------------------------------------------------ */
+/* -- partial evaluation of scan ------------------------------------------- */
 
 /* What the known side of p's linearisation looks like. */
 static void check_known(const char *text, const char *want) {
@@ -179,7 +179,7 @@ static void test_transpose_with_counter(void **state) {
   cxi_program_release(p);
 }
 
-/* -- dead code --------------------------------------------------------------------------------- */
+/* -- dead code ------------------------------------------------------------ */
 
 static void check_narrow(const char *text, const char *want) {
   cxi_error error = { 0 };
@@ -286,7 +286,7 @@ static void test_dce(void **state) {
       "}\n");
 }
 
-/* -- memory ---------------------------------------------------------------------------------------- */
+/* -- memory --------------------------------------------------------------- */
 
 /* Everything this file is about, on one program; false if anything failed. */
 static bool everything(const char *text, bool reverse) {

@@ -33,7 +33,7 @@ static uint32_t draw(random_state *r, uint32_t n) {
   return (uint32_t)(r->state >> 33) % n;
 }
 
-/* -- a body being written ------------------------------------------------------- */
+/* -- a body being written ------------------------------------------------- */
 
 enum { ROOM = 64, FEW = 12 };
 typedef struct pool {
@@ -282,7 +282,7 @@ static const cxi_program *random_body(random_state *r, uint32_t n_in,
   return q;
 }
 
-/* -- what must hold ------------------------------------------------------------- */
+/* -- what must hold ------------------------------------------------------- */
 
 static const cxi_program *batch_of(const cxi_program *p) {
   cxi_error error = { 0 };

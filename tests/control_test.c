@@ -31,7 +31,7 @@ static void each_example(bool only_f64,
     }
 }
 
-/* -- examples of the rows -------------------------------------------------------- */
+/* -- examples of the rows ------------------------------------------------- */
 
 static void derivatives(const cxi_program *p, bool reverse) {
   for (int64_t seed = 1; seed <= 3; seed++) { /* other branches each time */
@@ -94,7 +94,7 @@ static void test_derivatives_of_batches(void **state) {
   each_example(true, derivatives_of_batches);
 }
 
-/* -- scan against its steps written one after the other --------------------------------- */
+/* -- scan against its steps written one after the other ------------------- */
 
 /* A scan that is p's only equation and takes p's inputs in order. */
 static const cxi_program *unrolled(const cxi_program *p) {
@@ -170,7 +170,7 @@ static void test_unrolled(void **state) {
   check_unrolled("true");
 }
 
-/* -- loops made of others ------------------------------------------------------------------ */
+/* -- loops made of others ------------------------------------------------- */
 
 /* x, n -> x after the loop, the steps: x = sin(x) * w while n > i. */
 static const cxi_program *loop_program(int64_t max_steps) {
@@ -254,7 +254,7 @@ static void test_fori(void **state) {
   cxi_program_release(body);
 }
 
-/* -- errors ------------------------------------------------------------------------------------ */
+/* -- errors --------------------------------------------------------------- */
 
 static void check_error(const char *text, const char *part) {
   cxi_error error = { 0 };

@@ -123,7 +123,7 @@ static void test_lengths(void **state) {
   }
 }
 
-/* -- the public operations -------------------------------------------------- */
+/* -- the public operations ------------------------------------------------ */
 
 static void test_types(void **state) {
   (void)state;

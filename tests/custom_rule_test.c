@@ -116,7 +116,7 @@ static void inside_checkpoint(void **state) {
   assert_pair(both(again, x, w), floats(12, 15, 18), floats(5, 10, 15));
 }
 
-/* -- batches ------------------------------------------------------------------ */
+/* -- batches -------------------------------------------------------------- */
 
 CX_DEF(shared_w, x, w) {
   return cx_sum(cx_call(cx_vmap(CX_FN(scale), .in = { 0, CX_NONE }), x, w));
@@ -164,7 +164,7 @@ static void inside_all_at_once(void **state) {
               number(65 * 6 * 4));
 }
 
-/* -- arguments ------------------------------------------------------------------- */
+/* -- arguments ------------------------------------------------------------ */
 
 CX_DEF(pick_value, x, i) {
   return cx_index(x, i);
@@ -253,7 +253,7 @@ static void second_order_differentiates_the_rule(void **state) {
   assert_pair(both(CX_FN(slope_w), number(2), number(3)), number(5), number(0));
 }
 
-/* -- what is wrong --------------------------------------------------------------------- */
+/* -- what is wrong -------------------------------------------------------- */
 
 CX_DEF(short_bwd, res, ct) {
   return cx_tuple(cx_mul(ct, cx_nth(res, 1)));

@@ -139,7 +139,7 @@ static void test_wrong_tensors(void **state) {
   refused(t, CX_ESHAPE, "is no shape");
   t = good;
   t.tensor.data = NULL;
-  refused(t, CX_EUSER, "NULL");
+  refused(t, CX_EUSER, "from_dlpack: the tensor's data is NULL");
   cx none = cx_from_dlpack(NULL);
   (void)none;
   assert_error(CX_EUSER, "from_dlpack: NULL");

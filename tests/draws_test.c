@@ -16,7 +16,7 @@ typedef struct draws {
       splits, folds, others;
 } draws;
 
-/* -- recorded arrays -------------------------------------------------------------------- */
+/* -- recorded arrays ------------------------------------------------------ */
 
 static int digit(int c) {
   const char *all = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
@@ -61,7 +61,7 @@ static cx recorded(const json_t *array) {
   return a;
 }
 
-/* -- comparing --------------------------------------------------------------------------- */
+/* -- comparing ------------------------------------------------------------ */
 
 static bool starts(const char *text, const char *start) {
   return strncmp(text, start, strlen(start)) == 0;
@@ -177,7 +177,7 @@ static void recorded_draws(void **state) {
   assert_true(d.bits > 50 && d.splits >= 3 && d.folds >= 2);
 }
 
-/* -- what no record holds --------------------------------------------------------------------- */
+/* -- what no record holds ------------------------------------------------- */
 
 static void keys_and_nothing(void **state) {
   (void)state;
@@ -211,7 +211,7 @@ static void categories(void **state) {
   assert_true(cx_item(cx_min(counts)) > 412 && cx_item(cx_max(counts)) < 612);
 }
 
-/* -- distributions ------------------------------------------------------------------------------ */
+/* -- distributions -------------------------------------------------------- */
 
 enum { N = 4000 };
 

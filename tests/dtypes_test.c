@@ -14,7 +14,7 @@
 #include "support/execute.h"
 #include "support/programs.h"
 
-/* -- texts in another dtype --------------------------------------------------------- */
+/* -- texts in another dtype ----------------------------------------------- */
 
 static bool is_word(char c) {
   return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_';
@@ -44,7 +44,7 @@ static bool parses(const char *text) {
   return p != NULL;
 }
 
-/* -- acceptance: the record's lax table ------------------------------------------------ */
+/* -- acceptance: the record's lax table ----------------------------------- */
 
 static const char *row_name(const char *op) {
   return !strncmp(op, "bitwise_", 8) ? op + 8 : op;
@@ -107,7 +107,7 @@ static void test_recorded_acceptance(void **state) {
   assert_int_equal(wrong, 0);
 }
 
-/* -- every row, every dtype, both executors ---------------------------------------------- */
+/* -- every row, every dtype, both executors ------------------------------- */
 
 /* Sums in halves, rounded once: the f32 program's results, rounded. */
 static void check_half(const char *text, cx_dtype half) {
@@ -190,7 +190,7 @@ static void test_rows(void **state) {
   assert_true(n_accepted > 500 && n_refused > 100);
 }
 
-/* -- integers against a model of 128 bits ---------------------------------------------------- */
+/* -- integers against a model of 128 bits --------------------------------- */
 
 __extension__ typedef __int128 wide;
 __extension__ typedef unsigned __int128 unsigned_wide;
@@ -265,7 +265,7 @@ static void check_integers(cx_dtype t) {
       }
 }
 
-/* -- conversions between all pairs -------------------------------------------------------------- */
+/* -- conversions between all pairs ---------------------------------------- */
 
 /* x rounded to `fraction` bits behind the point, ties to even, with the least
  * exponent and the largest number of a floating dtype. */

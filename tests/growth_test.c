@@ -37,7 +37,7 @@ CX_DEF(written, x) {
       cx_fori(0, cx_dim(x, 0), CX_BIND(write_step, .x = x), cx_zeros_like(x))));
 }
 
-/* -- measures ------------------------------------------------------------------- */
+/* -- measures ------------------------------------------------------------- */
 
 static double seconds(void) {
   struct timespec t;

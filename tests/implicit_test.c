@@ -58,7 +58,7 @@ static void linear_systems(void **state) {
   assert_same_bits(cx_index(batch, 1), by_rule(a, cx_neg(b)));
 }
 
-/* -- conjugate gradients ----------------------------------------------------- */
+/* -- conjugate gradients -------------------------------------------------- */
 
 CX_DEF(definite, a, x) {
   return cx_add(cx_matmul(cx_swap_axes(a, 0, 1), cx_matmul(a, x)), x);
@@ -90,7 +90,7 @@ static void conjugate_gradients(void **state) {
                     cx_zeros_like(b)) == 0);
 }
 
-/* -- roots ---------------------------------------------------------------------- */
+/* -- roots ---------------------------------------------------------------- */
 
 /* x^3 + a x = b, by Newton's method. */
 CX_DEF(cubic, ab, x) {
@@ -122,7 +122,7 @@ static void roots(void **state) {
   assert_true(apart(cx_nth(g, 1), cx_div(1, slope)) < 1e-14);
 }
 
-/* -- wrong use ------------------------------------------------------------------- */
+/* -- wrong use ------------------------------------------------------------ */
 
 static cx ignored;
 static void wrong_use(void **state) {

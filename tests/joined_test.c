@@ -25,7 +25,7 @@ static void check_array(cx got, int n, const double *want) {
       fail_msg("element %d is %.17g, not %.17g", i, is[i], want[i]);
 }
 
-/* -- rows ------------------------------------------------------------------- */
+/* -- rows ----------------------------------------------------------------- */
 
 static void test_rules(void **state) {
   (void)state;
@@ -78,7 +78,7 @@ static void test_values(void **state) {
   check_errors(errors, sizeof errors / sizeof *errors);
 }
 
-/* -- reduce ----------------------------------------------------------------- */
+/* -- reduce --------------------------------------------------------------- */
 
 CX_DEF(longest, a, b) {
   cx value, place, other, other_place;
@@ -128,7 +128,7 @@ static void test_reduce(void **state) {
   (void)y;
 }
 
-/* -- associative_scan -------------------------------------------------------- */
+/* -- associative_scan ----------------------------------------------------- */
 
 /* y = a x + b after y = c x + d: maps compose. */
 CX_DEF(after, f, g) {
@@ -184,7 +184,7 @@ static void test_associative_scan(void **state) {
   (void)y;
 }
 
-/* -- windows ----------------------------------------------------------------- */
+/* -- windows -------------------------------------------------------------- */
 
 CX_DEF(pooled, x) {
   return cx_max_pool(x, CX_SHAPE(2, 2), .strides = CX_SHAPE(2, 1));
@@ -237,7 +237,7 @@ static void test_windows(void **state) {
   (void)y;
 }
 
-/* -- padding ------------------------------------------------------------------ */
+/* -- padding -------------------------------------------------------------- */
 
 CX_DEF(mirrored, x) {
   return cx_pad_by(x, CX_PAD_REFLECT, (2, 3), (1, 0));

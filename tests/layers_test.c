@@ -33,7 +33,7 @@ static cx mask_of(void) {
   return cx_reshape(cx_array(int32_t, 1, 1, 1, 1, 1, 1, 1, 0), 2, 4);
 }
 
-/* -- counts ----------------------------------------------------------------------- */
+/* -- counts --------------------------------------------------------------- */
 
 static const char *const transforms[] = { "jvp",          "linearize",
                                           "partial_eval", "transpose",
@@ -143,7 +143,7 @@ static void one_rule_per_mask(void **state) {
   }
 }
 
-/* -- names -------------------------------------------------------------------------- */
+/* -- names ---------------------------------------------------------------- */
 
 static void errors_name_the_layer(void **state) {
   (void)state;

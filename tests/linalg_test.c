@@ -162,7 +162,7 @@ static void next_to_nothing(void **state) {
   assert_good();
 }
 
-/* -- solutions -------------------------------------------------------------- */
+/* -- solutions ------------------------------------------------------------ */
 
 static void solutions(void **state) {
   (void)state;
@@ -259,7 +259,7 @@ static void multi_dot(void **state) {
   assert_good();
 }
 
-/* -- derivatives, batches, jit -------------------------------------------------- */
+/* -- derivatives, batches, jit -------------------------------------------- */
 
 CX_DEF(factors, a) {
   const cx l = cx_cholesky(cx_add(cx_matmul(a, t(a)), eye_of(a)));
@@ -320,7 +320,7 @@ static void gradients_at_corners(void **state) {
   assert_good();
 }
 
-/* -- wrong use ------------------------------------------------------------------ */
+/* -- wrong use ------------------------------------------------------------ */
 
 CX_DEF(full_q, a) {
   return cx_sum(cx_nth(cx_qr(a, .full = true), 0));

@@ -182,7 +182,7 @@ static void test_fma_f32(void **state) {
   }
 }
 
-/* -- f64 --------------------------------------------------------------------- */
+/* -- f64 ------------------------------------------------------------------ */
 
 static long double logistic_long(long double x) {
   return x < 0 ? expl(x) / (1 + expl(x)) : 1 / (1 + expl(-x));
@@ -281,7 +281,7 @@ static void test_erf_inv_f64(void **state) {
   assert_true(signbit(cxi_erf_inv_f64(-0.0)) && cxi_erf_inv_f64(-0.0) == 0);
 }
 
-/* -- Comparison, powers of integers ------------------------------------------ */
+/* -- Comparison, powers of integers --------------------------------------- */
 
 static void test_max_min(void **state) {
   (void)state;

@@ -47,7 +47,7 @@ CX_DEF(lookup, i) {
   return cx_take(table, i, 0);
 }
 
-/* -- a call and its message, as text -------------------------------------------- */
+/* -- a call and its message, as text -------------------------------------- */
 
 static cxi_bytes part;
 /* The message without "FILE:LINE: "; other places it names stay short. */
@@ -99,7 +99,7 @@ static void end_part(const char *name) {
   if (wrong) fail_msg("%s", wrong);
 }
 
-/* -- the codes -------------------------------------------------------------- */
+/* -- the codes ------------------------------------------------------------ */
 
 static void shapes(void **state) {
   (void)state;

@@ -23,7 +23,7 @@ static int remove_folder(void **state) {
   return rmdir(folder); /* fails if a temporary was left */
 }
 
-/* -- files by hand ------------------------------------------------------------- */
+/* -- files by hand -------------------------------------------------------- */
 
 static void put(const char *path, const void *bytes, size_t n) {
   FILE *f = fopen(path, "wb");
@@ -76,7 +76,7 @@ static void assert_refused(const char *path, cx_code code, const char *part) {
   assert_error(code, part);
 }
 
-/* -- sound files ----------------------------------------------------------------- */
+/* -- sound files ---------------------------------------------------------- */
 
 static cx numbers(cx_dtype t) {
   return t == CX_BOOL ? cx_gt(cx_arange(0, 6, 1, CX_I32), 2)
@@ -142,7 +142,7 @@ static void test_archives_of_others(void **state) {
                    cx_reshape(cx_array(float, 1, 3, 2, 4), 2, 2));
 }
 
-/* -- hostile files ------------------------------------------------------------------ */
+/* -- hostile files -------------------------------------------------------- */
 
 static void test_hostile_headers(void **state) {
   (void)state;
@@ -291,7 +291,7 @@ static void test_reported_files(void **state) {
   assert_true(count >= 8);
 }
 
-/* -- wrong use ------------------------------------------------------------------------- */
+/* -- wrong use ------------------------------------------------------------ */
 
 static void test_errors(void **state) {
   (void)state;

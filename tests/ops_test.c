@@ -12,7 +12,7 @@
 #include "calx/testing.h"
 #include "support/group.h"
 
-/* -- einsum: every specification against a loop over all labels ---------------------- */
+/* -- einsum: every specification against a loop over all labels ----------- */
 
 enum { MOST = 8 };
 static const int sizes[26] = { 2, 3, 4, 2, 3 }; /* of a, b, c, d, e */
@@ -100,7 +100,7 @@ static void einsum(void **state) {
   cx_assert(cx_check_error(CX_EUSER, "the result's labels"));
 }
 
-/* -- subscripts: x is 0, 1, 2, ... of (2, 3, 4) ------------------------------------------- */
+/* -- subscripts: x is 0, 1, 2, ... of (2, 3, 4) --------------------------- */
 
 static void expect(int line, cx got, cx_dims shape, const int *want) {
   int32_t v[64];
@@ -284,7 +284,7 @@ static void get_and_put(void **state) {
   cx_assert(cx_check_error(CX_EINDEX, "axis"));
 }
 
-/* -- promotion and reductions ----------------------------------------------------------------- */
+/* -- promotion and reductions --------------------------------------------- */
 
 static void numbers(void **state) {
   (void)state;

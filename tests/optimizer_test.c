@@ -33,7 +33,7 @@ static void expect_near(double got, double want, double tolerance) {
     fail_msg("got %.9g, wanted %.9g within %g", got, want, tolerance);
 }
 
-/* -- closed forms ------------------------------------------------------------------------- */
+/* -- closed forms --------------------------------------------------------- */
 
 static void test_sgd(void **state) {
   (void)state;
@@ -146,7 +146,7 @@ static void test_schedules(void **state) {
   expect_near(schedule_cosine(2, 0, 0, 0.5, 0), 0.5, 0);
 }
 
-/* -- recorded trainings ----------------------------------------------------------------------- */
+/* -- recorded trainings --------------------------------------------------- */
 
 typedef struct trajectory {
   const char *folder; /* below reference/ */

@@ -69,7 +69,7 @@ static void same(uint64_t seed, const char *stack, const char *what,
   snapshot_free(&got);
 }
 
-/* -- what must hold ------------------------------------------------------------------ */
+/* -- what must hold ------------------------------------------------------- */
 
 /* Called as C, each operation runs at once. */
 static void check_eager(uint64_t seed, const snapshot *want) {

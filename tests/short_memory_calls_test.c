@@ -25,7 +25,7 @@ static const entry operations_of[] = {
 #undef CALL_X
 };
 
-/* -- files ------------------------------------------------------------------- */
+/* -- files ---------------------------------------------------------------- */
 
 static const char path[] = "/tmp/calx-short-memory.safetensors";
 static cx save(cx x) {
@@ -63,7 +63,7 @@ static const entry files[] = {
   { "inspect_npz", inspect_npz },
 };
 
-/* -- sweeps ------------------------------------------------------------------- */
+/* -- sweeps --------------------------------------------------------------- */
 
 static void forget(void) {
   cxi_resolves_clear();

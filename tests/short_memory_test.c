@@ -13,7 +13,7 @@
 #include "trace/context.h"
 #include "transforms/transforms.h"
 
-/* -- the step ------------------------------------------------------------------ */
+/* -- the step ------------------------------------------------------------- */
 
 CX_STRUCT(weight, (cx, w));
 CX_DEF_ENV(recur, weight, e, h, x) {
@@ -84,7 +84,7 @@ static cx run_others(void) {
                   (int)(strlen(plan) > 0));
 }
 
-/* -- sweeps ---------------------------------------------------------------------- */
+/* -- sweeps --------------------------------------------------------------- */
 
 static void forget(void) {
   cxi_resolves_clear();

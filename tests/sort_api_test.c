@@ -135,7 +135,7 @@ static void test_places(void **state) {
   check_error(cx_nonzero(m, -1, 0), CX_ESHAPE, "nonzero");
 }
 
-/* -- under transforms -------------------------------------------------------- */
+/* -- under transforms ----------------------------------------------------- */
 
 CX_DEF(ordered, x) {
   return cx_sum(

@@ -110,7 +110,7 @@ static const cxi_prim rows[] = { CXI_PRIM_sort, CXI_PRIM_top_k };
 static row_group family = { values,        COUNT(values), errors,
                             COUNT(errors), rows,          COUNT(rows) };
 
-/* -- long lines, against the C library's sort ------------------------------- */
+/* -- long lines, against the C library's sort ----------------------------- */
 
 typedef struct pair {
   double x;

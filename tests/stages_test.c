@@ -15,7 +15,7 @@ CX_DEF(loss, w, x) {
   return cx_sum(cx_tanh(cx_einsum("ij,j->i", x, w)));
 }
 
-/* -- programs --------------------------------------------------------------- */
+/* -- programs ------------------------------------------------------------- */
 
 /* What the C function records on (3) and (4, 3). */
 static const cxi_program *recorded(void) {
@@ -41,7 +41,7 @@ static void add_program(cxi_bytes *to, const char *title,
   cxi_free(text);
 }
 
-/* -- the schedule ----------------------------------------------------------- */
+/* -- the schedule --------------------------------------------------------- */
 
 static void add_operands(cxi_bytes *to, uint32_t n, const cxi_operand *all) {
   for (uint32_t i = 0; i < n; i++)
@@ -77,7 +77,7 @@ static void add_schedule(cxi_bytes *to, const cxi_program *p) {
   cxi_schedule_free(&s);
 }
 
-/* -- the page --------------------------------------------------------------- */
+/* -- the page ------------------------------------------------------------- */
 
 static void add_stages(cxi_bytes *to) {
   cxi_error error = { 0 };

@@ -306,7 +306,7 @@ static void a_limit_is_kept(void **state) {
   cx_use(mine);
 }
 
-/* -- NaN -------------------------------------------------------------------- */
+/* -- NaN ------------------------------------------------------------------ */
 
 CX_DEF(logs, x) {
   CX_NAMED("deep");
@@ -336,7 +336,7 @@ static void checks_find_the_first_nan(void **state) {
   assert_good();
 }
 
-/* -- what a checkpoint saves ------------------------------------------------- */
+/* -- what a checkpoint saves ---------------------------------------------- */
 
 static bool save_tanh(const char *primitive, const char *name, void *user) {
   (void)name;

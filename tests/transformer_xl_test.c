@@ -18,7 +18,7 @@
 #define CALX_TEST_DATA "tests/data"
 #endif
 
-/* -- recorded cases ------------------------------------------------------------------------ */
+/* -- recorded cases ------------------------------------------------------- */
 
 static const char *path_of(const char *name, const char *file) {
   static char path[1024];
@@ -75,7 +75,7 @@ static cx segment_of(const recorded *r, cx ids, int s) {
   return cx_index(ids, CX_ALL, CX_RANGE(s * r->segment, (s + 1) * r->segment));
 }
 
-/* -- comparisons ---------------------------------------------------------------------------- */
+/* -- comparisons ---------------------------------------------------------- */
 
 static double largest_difference(cx got, cx want) {
   return cx_item(cx_max(cx_abs(cx_sub(got, want))));
@@ -106,7 +106,7 @@ static cx targets_of(const recorded *r, int s) {
   return cx_concat(1, cx_index(labels, CX_ALL, CX_FROM(1)), none);
 }
 
-/* -- hidden states, memories, log-probabilities ----------------------------------------------- */
+/* -- hidden states, memories, log-probabilities --------------------------- */
 
 static void expect_segment(const recorded *r, int s, cx hidden, cx mems) {
   char what[128];
@@ -197,7 +197,7 @@ static void test_generate(void **state) {
   fail_on_error("generate");
 }
 
-/* -- gradients ---------------------------------------------------------------------------------- */
+/* -- gradients ------------------------------------------------------------ */
 
 static const cx_rename prefix[] = { { "transformer.*", "*" }, { NULL, NULL } };
 
@@ -249,7 +249,7 @@ static void test_same_bits_however_run(void **state) {
   expect_same_bits(gradients_of(&r, &c, false), want, "checkpointed, eager");
 }
 
-/* -- the paper's promises ------------------------------------------------------------------------ */
+/* -- the paper's promises ------------------------------------------------- */
 
 static txl_config small(void) {
   return (txl_config){ .vocab_size = 23,

@@ -93,7 +93,7 @@ static void test_symmetric(void **state) {
                   "}\n");
 }
 
-/* -- batches ---------------------------------------------------------------------- */
+/* -- batches -------------------------------------------------------------- */
 
 static void check_batch_text(const char *text) {
   cxi_hold_enter();
@@ -128,7 +128,7 @@ static void test_batch_force(void **state) {
   cxi_hold_leave();
 }
 
-/* -- partial evaluation ------------------------------------------------------------- */
+/* -- partial evaluation --------------------------------------------------- */
 
 static void test_partial_eval(void **state) {
   (void)state;
@@ -186,7 +186,7 @@ static void test_forwarded_residuals(void **state) {
   cxi_hold_leave();
 }
 
-/* -- memos ---------------------------------------------------------------------------- */
+/* -- memos ---------------------------------------------------------------- */
 
 static char *layers_text(int n) {
   char *text = malloc(4096);
@@ -253,7 +253,7 @@ static void test_memo_limit(void **state) {
   cxi_hold_leave();
 }
 
-/* -- growth ----------------------------------------------------------------------------- */
+/* -- growth --------------------------------------------------------------- */
 
 /* s = sin(s) * x[i] + x[i], unrolled. */
 static const cxi_program *unrolled(int64_t n) {
@@ -299,7 +299,7 @@ static void test_linear_growth(void **state) {
   cxi_hold_leave();
 }
 
-/* -- errors -------------------------------------------------------------------------------- */
+/* -- errors --------------------------------------------------------------- */
 
 static void expect_error(const char *text, cx_code code, const char *part) {
   cxi_hold_enter();

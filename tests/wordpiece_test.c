@@ -48,7 +48,7 @@ static wordpiece *load(const char *name, const wordpiece_options *options) {
   return w;
 }
 
-/* -- one text in every flavour -------------------------------------------------------- */
+/* -- one text in every flavour -------------------------------------------- */
 
 typedef struct flavour {
   const char *name, *file;
@@ -111,7 +111,7 @@ static void every_flavour(void **state) {
   }
 }
 
-/* -- added tokens, pairs, decoding -------------------------------------------------------- */
+/* -- added tokens, pairs, decoding ---------------------------------------- */
 
 static void check_added(const json_t *record, void *user) {
   size_t n;
@@ -183,7 +183,7 @@ static void decoding(void **state) {
   wordpiece_free(w);
 }
 
-/* -- wrong input ------------------------------------------------------------------------------ */
+/* -- wrong input ---------------------------------------------------------- */
 
 static void write_file(const char *path, const char *text) {
   FILE *f = fopen(path, "wb");

@@ -9,7 +9,7 @@ static cx ints(int64_t n) {
   return cx_zeros(CX_I32, n);
 }
 
-/* -- functions --------------------------------------------------------------------- */
+/* -- functions ------------------------------------------------------------ */
 
 CX_DEF(two, x, y) {
   return cx_mul(x, y);
@@ -108,7 +108,7 @@ static cx map_rank(void) {
   return cx_map(CX_FN(eight_axes), ones(3));
 }
 
-/* -- tracing ------------------------------------------------------------------------ */
+/* -- tracing -------------------------------------------------------------- */
 
 static cx table;
 CX_DEF(uses_table, x) {
@@ -143,7 +143,7 @@ static cx item_of_many(void) {
   return cx_none();
 }
 
-/* -- control flow -------------------------------------------------------------------- */
+/* -- control flow --------------------------------------------------------- */
 
 CX_DEF(pair, c, x) {
   return cx_tuple(c, x);
@@ -231,7 +231,7 @@ static cx fori_float(void) {
   return cx_fori(0.5, 3, CX_FN(two), 1.0);
 }
 
-/* -- texts ------------------------------------------------------------------------------ */
+/* -- texts ---------------------------------------------------------------- */
 
 static cx parse(const char *text) {
   return cx_parse(text) ? cx_none() : (cx){ 0, 1 };

@@ -11,7 +11,7 @@ static cx ints(int64_t n) {
   return cx_zeros(CX_I32, n);
 }
 
-/* -- shapes ------------------------------------------------------------------- */
+/* -- shapes --------------------------------------------------------------- */
 
 static cx add_shapes(void) {
   return cx_add(matrix(2, 3), ones(4));
@@ -91,7 +91,7 @@ static cx sizes_rank(void) {
   return cx_ones(CX_F32, a, b);
 }
 
-/* -- dtypes -------------------------------------------------------------------- */
+/* -- dtypes --------------------------------------------------------------- */
 
 static cx add_dtypes(void) {
   return cx_add(ones(2), ints(2));
@@ -150,7 +150,7 @@ static cx read_dtype(void) {
   return cx_none();
 }
 
-/* -- axes ------------------------------------------------------------------------ */
+/* -- axes ----------------------------------------------------------------- */
 
 static cx sum_axis(void) {
   return cx_sum(matrix(2, 3), 2);
@@ -201,7 +201,7 @@ static cx two_dots(void) {
   return cx_index(matrix(2, 2), CX_DOTS, CX_DOTS);
 }
 
-/* -- trees ------------------------------------------------------------------------- */
+/* -- trees ---------------------------------------------------------------- */
 
 static cx layers_tree(void) {
   return cx_dict("fc1", cx_dict("weight", matrix(2, 2), "bias", ones(2)), "fc2",

@@ -20,7 +20,7 @@ static bool fail(cxi_error *error, const char *verb, int number) {
                        strerror_r(number, room, sizeof room));
 }
 
-/* -- Reading ---------------------------------------------------------------- */
+/* -- Reading -------------------------------------------------------------- */
 
 static bool map_open_file(int fd, cxi_file *out, cxi_error *error) {
   struct stat info;
@@ -49,7 +49,7 @@ void cxi_file_unmap(cxi_file *file) {
   *file = (cxi_file){ 0 };
 }
 
-/* -- Writing ---------------------------------------------------------------- */
+/* -- Writing -------------------------------------------------------------- */
 
 enum { BUFFER_BYTES = 1 << 16, TEMPORARY_BYTES = 48 };
 
@@ -178,7 +178,7 @@ void cxi_writer_abandon(cxi_writer *w) {
   writer_free(w);
 }
 
-/* -- Writing by name -------------------------------------------------------- */
+/* -- Writing by name ------------------------------------------------------ */
 
 char *cxi_file_temporary(const char *path, cxi_error *error) {
   const size_t room = strlen(path) + TEMPORARY_BYTES;

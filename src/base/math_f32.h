@@ -8,7 +8,7 @@
 
 #include "base/half.h"
 
-/* -- Parts ------------------------------------------------------------------ */
+/* -- Parts ---------------------------------------------------------------- */
 
 /* a b + c, rounded once. Without the instruction: the product is exact in f64,
  * the sum is rounded to odd there (see cxi_f32_to_odd), then to f32. */
@@ -122,7 +122,7 @@ static inline float cxi_unscale_f32(float x, int32_t k) {
   return cxi_f32_of_bits(cxi_bits_f32(x) - ((uint32_t)k << 23));
 }
 
-/* -- Exponentials and logarithms -------------------------------------------- */
+/* -- Exponentials and logarithms ------------------------------------------ */
 
 static inline float cxi_exp_f32(float x) {
   x = x > 89.0f ? 89.0f : x;  /* beyond: infinity, or zero */
@@ -210,7 +210,7 @@ static inline float cxi_tanh_f32(float x) {
   return a < 0x1p-40f ? x : y; /* x s underflows; keeps the sign of 0 */
 }
 
-/* -- Sine and cosine -------------------------------------------------------- */
+/* -- Sine and cosine ------------------------------------------------------ */
 
 /* Whether the fast forms serve: not of large, infinite and NaN operands. */
 static inline bool cxi_trig_is_fast_f32(float x) {
@@ -282,7 +282,7 @@ static inline float cxi_cos_f32(float x) {
   return cxi_trig_is_fast_f32(x) ? cxi_cos_fast_f32(x) : (float)cos((double)x);
 }
 
-/* -- Error function --------------------------------------------------------- */
+/* -- Error function ------------------------------------------------------- */
 
 /* Up to 0.925 x + x P(x^2), relative 2^-30.0; beyond, 1 - e^(-x Q(x)) with
  * x Q(x) = -log erfc x, relative to erf 2^-28.3, and 1 from 3.93 on. */
@@ -343,7 +343,7 @@ static inline float cxi_erf_inv_f32(float x) {
   return a < 1.0f ? y : edge;
 }
 
-/* -- Roots, rounding, comparison -------------------------------------------- */
+/* -- Roots, rounding, comparison ------------------------------------------ */
 
 static inline float cxi_sqrt_f32(float x) {
   return __builtin_sqrtf(x);

@@ -15,7 +15,7 @@
 #include "base/math_f32.h"
 #include "base/math_pow_f32.h"
 
-/* -- Parts ------------------------------------------------------------------ */
+/* -- Parts ---------------------------------------------------------------- */
 
 /* Infinity as a number beside which no f32 counts. */
 static inline double cxi_wide_finite(float a) {
@@ -76,7 +76,7 @@ static inline double cxi_wide_atan(double num, double den) {
   return base + t * p;
 }
 
-/* -- Exponentials and logarithms -------------------------------------------- */
+/* -- Exponentials and logarithms ------------------------------------------ */
 
 static inline float cxi_exp2_f32(float x) {
   x = x > 200.0f ? 200.0f : x; /* beyond: infinity, or zero */
@@ -106,7 +106,7 @@ static inline float cxi_cbrt_f32(float x) {
   return ordinary ? z : x;
 }
 
-/* -- Tangent ---------------------------------------------------------------- */
+/* -- Tangent -------------------------------------------------------------- */
 
 /* x = k pi/2 + r: k times the first part of pi/2 is exact, r is right to
  * 2^-70. tan r = sin r / cos r, minus its inverse for odd k; sin r = r S(r^2)
@@ -136,7 +136,7 @@ static inline float cxi_tan_f32(float x) {
   return cxi_trig_is_fast_f32(x) ? cxi_tan_fast_f32(x) : (float)tan((double)x);
 }
 
-/* -- Inverse trigonometric functions ---------------------------------------- */
+/* -- Inverse trigonometric functions -------------------------------------- */
 
 /* Beyond 1/2 by the half angle: asin a = pi/2 - 2 asin sqrt((1 - a) / 2). */
 static inline float cxi_asin_f32(float x) {
@@ -172,7 +172,7 @@ static inline float cxi_atan2_f32(float y, float x) {
   return cxi_with_sign_f32((float)turned, y);
 }
 
-/* -- Hyperbolic functions --------------------------------------------------- */
+/* -- Hyperbolic functions ------------------------------------------------- */
 
 /* (e^a - e^-a) / 2; below 1 a S(a^2), relative 2^-34.3 */
 static inline float cxi_sinh_f32(float x) {
@@ -221,7 +221,7 @@ static inline float cxi_atanh_f32(float x) {
   return cxi_with_sign_f32(a < 1.0f ? y : edge, x);
 }
 
-/* -- Error function --------------------------------------------------------- */
+/* -- Error function ------------------------------------------------------- */
 
 /* e^(-a^2) / (1 + 2 a) P((a - 3) / (a + 3)), relative 2^-34.8; 2 minus that for
  * negative x. */

@@ -85,7 +85,7 @@ static void work(void) {
   }
 }
 
-/* -- Workers ----------------------------------------------------------------- */
+/* -- Workers -------------------------------------------------------------- */
 
 static bool is_new(uint64_t word, uint32_t number) {
   return (uint32_t)(word >> 32) != number;
@@ -156,7 +156,7 @@ static bool start_worker(uint32_t number) {
   return true;
 }
 
-/* -- Callers ----------------------------------------------------------------- */
+/* -- Callers -------------------------------------------------------------- */
 
 /* The child of a fork has none of the threads: it starts anew. */
 static void forget_threads(void) {

@@ -16,7 +16,7 @@ double cxi_lgamma_f64(double x) {
   return (double)lgammal_r((long double)x, &sign);
 }
 
-/* -- digamma ---------------------------------------------------------------- */
+/* -- digamma -------------------------------------------------------------- */
 
 /* Around its positive root by Taylor's series, for |x - root| < 1/16: there
  * the sum below would cancel. */
@@ -62,7 +62,7 @@ double cxi_digamma_f64(double x) {
                   PI / tanl(PI * rest));
 }
 
-/* -- zeta ------------------------------------------------------------------- */
+/* -- zeta ----------------------------------------------------------------- */
 
 /* q > 0: the sum to q + k >= 12 + s / 2, or until a term counts no more, then
  * Euler and Maclaurin's formula with the coefficients B_2k / (2k)! (DLMF

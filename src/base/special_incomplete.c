@@ -180,7 +180,7 @@ double cxi_random_gamma_grad_f64(double a, double x) {
   return -x * scaled_slope(a, x);
 }
 
-/* -- beta -------------------------------------------------------------------- */
+/* -- beta ----------------------------------------------------------------- */
 
 /* The continued fraction of DLMF 8.17.22 by Lentz's method. */
 static double beta_fraction(double a, double b, double x) {

@@ -22,7 +22,7 @@ static cx fail_with(const char *op, const char *path, const cxi_error *error) {
   return cx_fail_(NULL, error->code, "%s: %s: %s", op, path, error->text);
 }
 
-/* -- reading -------------------------------------------------------------------------- */
+/* -- reading -------------------------------------------------------------- */
 
 /* Leaves read so far, from one file or several. */
 typedef struct leaves {
@@ -114,7 +114,7 @@ static bool read_index(const char *path, leaves *out) {
   return ok;
 }
 
-/* -- NumPy's files ---------------------------------------------------------------------- */
+/* -- NumPy's files -------------------------------------------------------- */
 
 /* The array whose file, header and elements, stands in memory. */
 static cx array_of_npy(const cxi_npy *npy, const unsigned char *file,
@@ -186,7 +186,7 @@ static bool read_npz(const char *path, leaves *out) {
   return ok;
 }
 
-/* -- by suffix ----------------------------------------------------------------------------- */
+/* -- by suffix ------------------------------------------------------------ */
 
 static cx load(const char *path) {
   leaves list = { 0 };
@@ -217,7 +217,7 @@ cx cx_load_(const char *path, const char *at) {
   return tree;
 }
 
-/* -- looking ---------------------------------------------------------------------------- */
+/* -- looking -------------------------------------------------------------- */
 
 static void add_line(cxi_bytes *text, const char *name, const char *dtype,
                      const cx_dims *dims, uint64_t bytes) {
@@ -285,7 +285,7 @@ const char *cx_inspect_(const char *path, const char *at) {
   return text;
 }
 
-/* -- writing ------------------------------------------------------------------------------ */
+/* -- writing -------------------------------------------------------------- */
 
 /* The elements of leaf. Unlike cx_data, whose address must stay, this leaves
  * the array free to be donated afterwards. */

@@ -8,7 +8,7 @@
 #include "io/paths.h"
 #include "trace/path.h"
 
-/* -- renaming ----------------------------------------------------------------------- */
+/* -- renaming ------------------------------------------------------------- */
 
 /* Whether `pattern`, with at most one '*', is the path; what '*' stands for. */
 static bool matches(const char *pattern, const char *path, size_t *from,
@@ -77,7 +77,7 @@ cx cx_tree_rename_(cx tree, const cx_rename *rules, const char *at) {
   return result;
 }
 
-/* -- matching ------------------------------------------------------------------------- */
+/* -- matching ------------------------------------------------------------- */
 
 static void line(cxi_bytes *text, const char *what, const char *path,
                  const char *more) {

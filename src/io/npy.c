@@ -12,7 +12,7 @@
 
 #include "base/dtype.h"
 
-/* -- dtypes ------------------------------------------------------------------- */
+/* -- dtypes --------------------------------------------------------------- */
 
 typedef struct npy_dtype {
   char kind;
@@ -56,7 +56,7 @@ static bool read_dtype(cxi_npy *npy, uint64_t *out_bytes, cxi_error *error) {
   return true;
 }
 
-/* -- the dict -------------------------------------------------------------------- */
+/* -- the dict ------------------------------------------------------------- */
 
 typedef struct cursor {
   const char *at, *end;
@@ -163,7 +163,7 @@ static bool read_dict(cursor *c, cxi_npy *npy, cxi_error *error) {
   return true;
 }
 
-/* -- the file ---------------------------------------------------------------------- */
+/* -- the file ------------------------------------------------------------- */
 
 /* The product of the sizes with bytes, with overflow checks; a size 0 counts
  * only after the others were found to be sound. */
@@ -207,7 +207,7 @@ bool cxi_npy_parse(const unsigned char *file, size_t size, cxi_npy *out,
   return true;
 }
 
-/* -- elements ---------------------------------------------------------------------- */
+/* -- elements ------------------------------------------------------------- */
 
 static void copy_element(unsigned char *to, const unsigned char *from,
                          size_t bytes, bool reversed) {
@@ -243,7 +243,7 @@ void cxi_npy_elements(const cxi_npy *npy, const unsigned char *elements,
   }
 }
 
-/* -- writing ------------------------------------------------------------------------- */
+/* -- writing -------------------------------------------------------------- */
 
 bool cxi_npy_header(cx_aval type, unsigned char out[CXI_NPY_HEADER],
                     size_t *out_bytes, cxi_error *error) {

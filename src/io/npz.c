@@ -35,7 +35,7 @@ static bool no_memory(cxi_error *error) {
   return cxi_error_set(error, CX_EMEMORY, "npz: out of memory");
 }
 
-/* -- the members -------------------------------------------------------------------- */
+/* -- the members ---------------------------------------------------------- */
 
 /* What the directory says of a member, as far as it can be believed. */
 static bool stat_member(zip_t *zip, uint32_t i, zip_stat_t *out,
@@ -75,7 +75,7 @@ static bool check_members(const cxi_npz *npz, uint64_t file_bytes,
   return true;
 }
 
-/* -- reading --------------------------------------------------------------------------- */
+/* -- reading -------------------------------------------------------------- */
 
 cxi_npz *cxi_npz_open(const char *path, cxi_error *error) {
   cxi_file file;
@@ -172,7 +172,7 @@ unsigned char *cxi_npz_read(cxi_npz *npz, uint32_t i, const cxi_npy *header,
   return NULL;
 }
 
-/* -- writing --------------------------------------------------------------------------- */
+/* -- writing -------------------------------------------------------------- */
 
 typedef struct member {
   unsigned char header[CXI_NPY_HEADER];

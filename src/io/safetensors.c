@@ -12,7 +12,7 @@
  * and reading costs some fifteen times the header's size in memory. */
 enum { MAX_HEADER_BYTES = 10000000 };
 
-/* -- dtypes --------------------------------------------------------------------------- */
+/* -- dtypes --------------------------------------------------------------- */
 
 typedef struct file_dtype {
   const char *name;
@@ -40,7 +40,7 @@ static const char *dtype_name(cx_dtype type) {
   return NULL;
 }
 
-/* -- one entry ---------------------------------------------------------------------------- */
+/* -- one entry ------------------------------------------------------------ */
 
 static bool refuse(cxi_error *error, const char *name, const char *why) {
   return cxi_error_set(error, CX_EIO, "safetensors: \"%.120s\": %s", name, why);
@@ -101,7 +101,7 @@ static bool read_entry(const char *name, const json_t *object,
          cxi_error_set(error, CX_EMEMORY, "safetensors: out of memory");
 }
 
-/* -- the header -------------------------------------------------------------------------------- */
+/* -- the header ----------------------------------------------------------- */
 
 static int by_offset(const void *a, const void *b) {
   const cxi_tensor_entry *x = a, *y = b;
@@ -199,7 +199,7 @@ void cxi_safetensors_free(cxi_safetensors *list) {
   *list = (cxi_safetensors){ 0 };
 }
 
-/* -- writing --------------------------------------------------------------------------------------- */
+/* -- writing -------------------------------------------------------------- */
 
 static int by_size_and_name(const void *a, const void *b) {
   const cxi_tensor_entry *x = a, *y = b;

@@ -15,7 +15,7 @@ static cxi_builder *builder_of(cxi_emitter *e) {
   return (cxi_builder *)e;
 }
 
-/* -- errors --------------------------------------------------------------------- */
+/* -- errors --------------------------------------------------------------- */
 
 static cx report(cxi_emitter *e, cx_code code, const char *text) {
   cxi_builder *b = builder_of(e);
@@ -50,7 +50,7 @@ static cx report_operand(cxi_builder *b, cxi_prim prim, uint32_t i, cx a) {
   return report_in(b, prim, &error);
 }
 
-/* -- values ----------------------------------------------------------------------- */
+/* -- values --------------------------------------------------------------- */
 
 /* Room for `more` items, with a first size that suits a small program. */
 static inline bool have_room(void *items, uint32_t n, uint32_t *cap,
@@ -101,7 +101,7 @@ static bool info(cxi_emitter *e, cx a, cxi_info *out) {
   return true;
 }
 
-/* -- equations ---------------------------------------------------------------------- */
+/* -- equations ------------------------------------------------------------ */
 
 /* Retains a sub-program and collects its effects. */
 static void adopt(const cxi_program *p, void *effects) {
@@ -224,7 +224,7 @@ static bool emit(cxi_emitter *e, cxi_prim prim, const void *params,
   return ok;
 }
 
-/* -- open and close ------------------------------------------------------------------ */
+/* -- open and close ------------------------------------------------------- */
 
 void cxi_builder_open(cxi_builder *b) {
   memset(b, 0, sizeof *b);

@@ -25,7 +25,7 @@ static bool fail_equation(cxi_error *error, const cxi_program *p, uint32_t i,
                        cxi_prim_name((cxi_prim)prim), text);
 }
 
-/* -- numbers ---------------------------------------------------------------------- */
+/* -- numbers -------------------------------------------------------------- */
 
 static bool check_leaves(const cxi_program *p, cxi_error *error) {
   if (p->n_in > p->n_values || p->n_literals > p->n_values - p->n_in)
@@ -78,7 +78,7 @@ static bool check_numbers(const cxi_program *p, cxi_error *error) {
   return true;
 }
 
-/* -- built again -------------------------------------------------------------------- */
+/* -- built again ---------------------------------------------------------- */
 
 static bool enter(cxi_builder *b, const cxi_program *p, cx *value) {
   bool ok = true;

@@ -58,7 +58,7 @@ cxi_name cxi_scope_now(void) {
 /* A failure without a report of its own. */
 static const cx unreported = { 0, 1 };
 
-/* -- handles ------------------------------------------------------------------ */
+/* -- handles -------------------------------------------------------------- */
 
 cx cx_none(void) {
   return (cx){ UINT32_MAX, 0 };
@@ -100,7 +100,7 @@ cx cxi_fail(cx_code code, const char *format, ...) {
   return e->fail(e, code, error.text);
 }
 
-/* -- literals ------------------------------------------------------------------ */
+/* -- literals ------------------------------------------------------------- */
 
 cx cxi_number(cx_dtype dtype, double x) {
   uint64_t bits = 0;
@@ -125,7 +125,7 @@ cx cxi_literal_bits(cx_dtype dtype, uint64_t bits) {
   return e->literal(e, dtype, false, bits);
 }
 
-/* -- equations ------------------------------------------------------------------ */
+/* -- equations ------------------------------------------------------------ */
 
 bool cxi_emit(cxi_prim prim, const void *params, uint32_t n_in, const cx *in,
               uint32_t n_out, cx *out) {

@@ -25,7 +25,7 @@ static void *array(size_t n, size_t size) {
   return cxi_scratch((n + 1) * size);
 }
 
-/* -- order -------------------------------------------------------------------- */
+/* -- order ---------------------------------------------------------------- */
 
 /* Appends what equation i needs, and then itself. */
 static void order_equation(finish *f, uint32_t i, frame *stack, bool *seen) {
@@ -67,7 +67,7 @@ static bool order_equations(finish *f, uint32_t n_out, const cx *out) {
   return true;
 }
 
-/* -- numbers: inputs, literals, results --------------------------------------- */
+/* -- numbers: inputs, literals, results ----------------------------------- */
 
 static bool refuse(finish *f, const char *text) {
   f->b->emitter.fail(&f->b->emitter, CX_ETRACE, text);
@@ -141,7 +141,7 @@ static bool number_leaves(finish *f, uint32_t n_out, const cx *out) {
   return true;
 }
 
-/* -- the program --------------------------------------------------------------- */
+/* -- the program ---------------------------------------------------------- */
 
 typedef struct parts {
   cxi_value *values;

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* -- the C locale, for this thread, while a decimal point is at stake -------- */
+/* -- the C locale, for this thread, while a decimal point is at stake ----- */
 
 static locale_t c_locale;
 
@@ -28,7 +28,7 @@ static void leave_c_locale(locale_t before) {
   if (before) uselocale(before);
 }
 
-/* -- floating numbers --------------------------------------------------------- */
+/* -- floating numbers ----------------------------------------------------- */
 
 static uint64_t bits_of_text(cx_dtype dtype, const char *text) {
   uint64_t bits = 0;
@@ -117,7 +117,7 @@ void cxi_number_print(char out[CXI_NUMBER_ROOM], cx_dtype dtype,
   }
 }
 
-/* -- reading -------------------------------------------------------------------- */
+/* -- reading -------------------------------------------------------------- */
 
 static const char *skip_digits(const char *at) {
   while (*at >= '0' && *at <= '9') at++;

@@ -31,7 +31,7 @@ static bool fail_at(const cxi_lexer *at, cx_code code, const char *text) {
   return cxi_lexer_fail(&place, code, "%s", text);
 }
 
-/* -- lists of values --------------------------------------------------------------- */
+/* -- lists of values ------------------------------------------------------ */
 
 typedef struct handles {
   cx *items;
@@ -166,7 +166,7 @@ static bool parse_operands(cxi_parser *ps, handles *to) {
   return true;
 }
 
-/* -- equations ----------------------------------------------------------------------- */
+/* -- equations ------------------------------------------------------------ */
 
 /* Room for one equation, used again by the next. */
 typedef struct equation {
@@ -289,7 +289,7 @@ static bool accept_return(cxi_parser *ps) {
   return true;
 }
 
-/* -- programs -------------------------------------------------------------------------- */
+/* -- programs ------------------------------------------------------------- */
 
 static bool parse_inputs(cxi_parser *ps, equation *e, handles *in) {
   if (!cxi_lexer_expect(&ps->lexer, '(')) return false;

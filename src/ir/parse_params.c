@@ -6,7 +6,7 @@
 #include "base/alloc.h"
 #include "ir/number.h"
 
-/* -- lists of any length, in scratch memory ------------------------------------- */
+/* -- lists of any length, in scratch memory ------------------------------- */
 
 typedef struct list {
   void *items;
@@ -42,7 +42,7 @@ static bool parse_list(cxi_parser *ps, size_t size,
   return cxi_lexer_expect(&ps->lexer, ')');
 }
 
-/* -- single values ---------------------------------------------------------------- */
+/* -- single values -------------------------------------------------------- */
 
 static bool parse_number(cxi_parser *ps, const char *what, cx_dtype dtype,
                          uint64_t *out) {
@@ -113,7 +113,7 @@ static bool parse_mode(cxi_parser *ps, cx_mode *out) {
                         (int)word.length, word.text);
 }
 
-/* -- quoted text -------------------------------------------------------------------- */
+/* -- quoted text ---------------------------------------------------------- */
 
 static int hex_digit(char c) {
   if (c >= '0' && c <= '9') return c - '0';
@@ -158,7 +158,7 @@ static bool parse_text(cxi_parser *ps, void *out) {
   return true;
 }
 
-/* -- programs ------------------------------------------------------------------------ */
+/* -- programs ------------------------------------------------------------- */
 
 static bool parse_program(cxi_parser *ps, void *out) {
   const cxi_program *p = NULL;
@@ -176,7 +176,7 @@ static bool parse_program(cxi_parser *ps, void *out) {
   return true;
 }
 
-/* -- fields ---------------------------------------------------------------------------- */
+/* -- fields --------------------------------------------------------------- */
 
 static bool parse_field(cxi_parser *ps, cxi_field_kind kind, void *at) {
   list items;

@@ -24,7 +24,7 @@ typedef struct printer {
   cxi_text_options options;
 } printer;
 
-/* -- text that grows ------------------------------------------------------------ */
+/* -- text that grows ------------------------------------------------------ */
 
 static void add_n(printer *out, const char *text, size_t length) {
   if (out->cap - out->n < length + 1 &&
@@ -68,7 +68,7 @@ static void wrap(printer *out, uint32_t blank) {
   out->line = blank + 1;
 }
 
-/* -- names of programs ----------------------------------------------------------- */
+/* -- names of programs ---------------------------------------------------- */
 
 static bool is_name_char(char c) {
   return (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') ||
@@ -110,7 +110,7 @@ static bool name_programs(printer *out) {
   return true;
 }
 
-/* -- parameters -------------------------------------------------------------------- */
+/* -- parameters ----------------------------------------------------------- */
 
 static void add_text_field(printer *out, cxi_name name) {
   add(out, "\"");
@@ -219,7 +219,7 @@ static void add_params(printer *out, const cxi_equation *e) {
   add(out, "]");
 }
 
-/* -- equations ----------------------------------------------------------------------- */
+/* -- equations ------------------------------------------------------------ */
 
 /* In text, literals have no number. */
 static uint32_t text_number(const cxi_program *p, uint32_t value) {

@@ -145,7 +145,7 @@ cxi_program_stats cxi_programs_now(void) {
   return now;
 }
 
-/* -- held programs, by thread ----------------------------------------------- */
+/* -- held programs, by thread --------------------------------------------- */
 
 static _Thread_local struct {
   const cxi_program **programs;

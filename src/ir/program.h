@@ -110,7 +110,7 @@ bool cxi_params_equal(cxi_prim prim, const void *a, const void *b);
  * is for infer to check. */
 bool cxi_params_valid(cxi_prim prim, const void *params, cxi_error *error);
 
-/* -- Programs --------------------------------------------------------------- */
+/* -- Programs ------------------------------------------------------------- */
 
 /* The source of a value that no equation makes. */
 static const uint32_t CXI_INPUT = UINT32_MAX;

@@ -5,7 +5,7 @@
 #include "base/view.h"
 #include "ir/emit.h"
 
-/* -- infer: result types from operand types ---------------------------------- */
+/* -- infer: result types from operand types ------------------------------- */
 
 typedef struct cxi_infer {
   const void *params;
@@ -19,7 +19,7 @@ bool cxi_infer_result(cxi_infer *c, cxi_type type); /* true; 0 is an error */
 bool cxi_infer_fail(cxi_infer *c, cx_code code, const char *format, ...)
     CX_PRINTF(3, 4);          /* false; the driver prefixes the primitive */
 
-/* -- transforms that rules of rows with sub-programs may ask for ------------- */
+/* -- transforms that rules of rows with sub-programs may ask for ---------- */
 
 typedef struct cxi_split cxi_split; /* two programs written side by side */
 
@@ -64,7 +64,7 @@ typedef struct cxi_transforms {
   cx (*residual)(cxi_split *, cx known);
 } cxi_transforms;
 
-/* -- rules -------------------------------------------------------------------- */
+/* -- rules ---------------------------------------------------------------- */
 
 typedef struct cxi_row cxi_row;
 typedef struct cxi_rule {
@@ -76,7 +76,7 @@ typedef struct cxi_rule {
   bool linearizing;           /* jvp only: the tangents will be transposed */
 } cxi_rule;
 
-/* -- evaluate: the plain C reference ------------------------------------------ */
+/* -- evaluate: the plain C reference -------------------------------------- */
 
 typedef struct cxi_eval cxi_eval;
 struct cxi_eval {
@@ -92,7 +92,7 @@ struct cxi_eval {
   cxi_error *error;
 };
 
-/* -- the row -------------------------------------------------------------------- */
+/* -- the row -------------------------------------------------------------- */
 
 /* What a scheduler needs to know of a primitive. */
 typedef enum cxi_form {

@@ -29,7 +29,7 @@ typedef struct einsum {
   int n_ellipsis; /* the most axes that any "..." stands for */
 } einsum;
 
-/* -- reading the specification --------------------------------------------------------- */
+/* -- reading the specification -------------------------------------------- */
 
 static int label_of(char c) {
   return c >= 'a' && c <= 'z'   ? c - 'a'
@@ -114,7 +114,7 @@ static bool parse(einsum *e, cx *out_poison) {
   return s && !*s;
 }
 
-/* -- labels --------------------------------------------------------------------------------- */
+/* -- labels --------------------------------------------------------------- */
 
 static int place_of(const labels *l, int label) {
   for (int i = 0; i < l->n; i++)
@@ -162,7 +162,7 @@ static bool check_sizes(const einsum *e, int64_t *size, cx *out_poison) {
   return true;
 }
 
-/* -- the steps ---------------------------------------------------------------------------------- */
+/* -- the steps ------------------------------------------------------------ */
 
 /* A label twice in one operand: the diagonal, by a mask and a sum. */
 static term diagonal(term t) {

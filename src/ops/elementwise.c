@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* -- names: one line per cx_op ----------------------------------------------------- */
+/* -- names: one line per cx_op -------------------------------------------- */
 
 typedef struct op_entry {
   const char *name;
@@ -129,7 +129,7 @@ static bool is_bool(cx a) {
   return cxi_dtype_at(a) == CX_BOOL;
 }
 
-/* -- one operand ---------------------------------------------------------------------- */
+/* -- one operand ---------------------------------------------------------- */
 
 /* max(x, 0) with NaN handed on and derivative 0 at 0. */
 static cx relu(cx x) {
@@ -189,7 +189,7 @@ cx cxi_op_unary(cx_op op, cx a) {
   }
 }
 
-/* -- two operands ------------------------------------------------------------------------ */
+/* -- two operands --------------------------------------------------------- */
 
 /* Quotient and remainder that round towards minus infinity: the truncated
  * ones are one apart where the remainder's sign is not the divisor's. */
@@ -339,7 +339,7 @@ cx cxi_op_fold(cx_op op, int n, const cx *operands) {
   return result;
 }
 
-/* -- selection, clipping, casts --------------------------------------------------------------- */
+/* -- selection, clipping, casts ------------------------------------------- */
 
 cx cxi_op_where(cx condition, cx a, cx b) {
   cx two[2] = { a, b }, all[3], poison;

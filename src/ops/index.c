@@ -3,7 +3,7 @@
 
 #include "ops/subscript.h"
 
-/* -- x[...] ------------------------------------------------------------------------------- */
+/* -- x[...] --------------------------------------------------------------- */
 
 static cx gather_arrays(const cxi_subscript *s, cx a, cx_mode mode) {
   cxi_gather_params p = { .offset = cxi_subscript_window(s),
@@ -72,7 +72,7 @@ cx cx_at_get_(cx a, int n, const cx_ix *index, cx_at_opt opt, const char *at) {
   return cxi_leave(before, read_at("at_get", a, n, index, mode));
 }
 
-/* -- take, take_along, pick ------------------------------------------------------------------ */
+/* -- take, take_along, pick ----------------------------------------------- */
 
 bool cxi_integer_operand(const char *op, cx *i, cx *out_poison) {
   if (!cxi_operand(op, i, out_poison)) return false;
@@ -176,7 +176,7 @@ cx cx_pick_(cx a, cx labels, const char *at) {
   return cxi_leave(before, cxi_pick(a, labels));
 }
 
-/* -- lax's forms -------------------------------------------------------------------------------- */
+/* -- lax's forms ---------------------------------------------------------- */
 
 cx cx_dynamic_slice_(cx a, cx start, int64_t size, int axis, const char *at) {
   cxi_name before = cxi_enter(at);

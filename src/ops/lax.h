@@ -8,7 +8,7 @@
 
 #include "ir/emit.h"
 
-/* -- elementwise ---------------------------------------------------------------- */
+/* -- elementwise ---------------------------------------------------------- */
 cx cxi_unary(cxi_prim prim, cx x);            /* primitives without parameters */
 cx cxi_binary(cxi_prim prim, cx a, cx b);
 static inline cx cxi_neg(cx x) { return cxi_unary(CXI_PRIM_neg, x); }
@@ -32,12 +32,12 @@ cx cxi_scale(cx x, double factor);
 cx cxi_offset(cx x, double term);
 cx cxi_number_like(cx x, double number);      /* rank 0, x's dtype */
 
-/* -- filled arrays --------------------------------------------------------------- */
+/* -- filled arrays -------------------------------------------------------- */
 cx cxi_full(cxi_type type, double number);    /* a literal, broadcast */
 cx cxi_zeros(cxi_type type);                  /* any dtype, keys too */
 cx cxi_iota(cx_dtype type, cx_dims shape, int axis);
 
-/* -- shape ------------------------------------------------------------------------ */
+/* -- shape ---------------------------------------------------------------- */
 cx cxi_broadcast_in_dim(cx x, cx_dims shape, cx_dims map);
 cx cxi_broadcast_scalar(cx x, cx_dims shape); /* x of rank 0 */
 cx cxi_reshape(cx x, cx_dims shape);
@@ -57,7 +57,7 @@ cx cxi_rev(cx x, cx_dims axes);
 cx cxi_move_axis(cx x, int from, int to);
 cx cxi_insert_axis(cx x, int axis, int64_t size);
 
-/* -- index ------------------------------------------------------------------------- */
+/* -- index ---------------------------------------------------------------- */
 cx cxi_dynamic_slice(cx x, const cx *starts, cx_dims sizes);
 cx cxi_dynamic_update_slice(cx x, cx update, const cx *starts);
 cx cxi_update_slice_add(cx x, cx update, const cx *starts);
@@ -74,12 +74,12 @@ cx cxi_scatter_by(cxi_prim prim, cx x, cx indices, cx updates,
 cx cxi_gather_along(cx x, cx indices, int axis);
 cx cxi_element(cx x, cx i); /* x (n) at each of i, which is clamped */
 
-/* -- sort ----------------------------------------------------------------------------- */
+/* -- sort ----------------------------------------------------------------- */
 /* out[] of n operands, or of 2: values, i32 indices. False after reporting. */
 bool cxi_sort(const cxi_sort_params *params, uint32_t n, const cx *in, cx *out);
 bool cxi_top_k(cx x, int64_t k, int axis, cx *out);
 
-/* -- reduce; no axes: x -------------------------------------------------------------- */
+/* -- reduce; no axes: x --------------------------------------------------- */
 cx cxi_reduce(cxi_prim prim, cx x, cx_dims axes); /* reduce_* */
 static inline cx cxi_reduce_sum(cx x, cx_dims axes) {
   return cxi_reduce(CXI_PRIM_reduce_sum, x, axes);
@@ -108,7 +108,7 @@ bool cxi_associative_fold(cxi_associative *f, void *user, uint32_t n,
 cx cxi_argmax(cx x, int axis, cx_dtype type);
 cx cxi_argmin(cx x, int axis, cx_dtype type);
 
-/* -- window ------------------------------------------------------------------------------ */
+/* -- window --------------------------------------------------------------- */
 /* The parameters that all window primitives begin with. */
 typedef cxi_reduce_window_sum_params cxi_window;
 /* The shape of the results of an operand of this shape; n = -1: none. */
@@ -128,15 +128,15 @@ cx cxi_select_and_scatter(cx x, cx y, cx start, const cxi_window *w,
                           const cxi_program *select,
                           const cxi_program *scatter);
 
-/* -- dot ----------------------------------------------------------------------------- */
+/* -- dot ------------------------------------------------------------------ */
 /* addend: of the result's type, or {0} */
 cx cxi_dot_general(cx a, cx b, cx addend, const cxi_dot_general_params *params);
 
-/* -- conv ------------------------------------------------------------------------------ */
+/* -- conv ----------------------------------------------------------------- */
 cx cxi_conv_general_dilated(cx lhs, cx rhs,
                             const cxi_conv_general_dilated_params *params);
 
-/* -- random -------------------------------------------------------------------------- */
+/* -- random --------------------------------------------------------------- */
 cx cxi_random_seed(cx seed);
 cx cxi_random_wrap(cx words);
 cx cxi_random_unwrap(cx keys);
@@ -146,7 +146,7 @@ cx cxi_random_bits(cx keys, cx_dtype type, cx_dims shape);
 void cxi_threefry2x32(const cx in[4], cx out[2]);
 void cxi_iota_2x32(cx_dims shape, cx out[2]);
 
-/* -- call and control ------------------------------------------------------------------ */
+/* -- call and control ----------------------------------------------------- */
 /* The body's outputs in out[0..body->n_out-1]. */
 bool cxi_call(const cxi_program *body, const cx *in, cx *out);
 bool cxi_scan(const cxi_scan_params *params, const cx *in, cx *out);
@@ -163,7 +163,7 @@ bool cxi_fori(const cxi_program *body, uint32_t n_consts, int64_t lo,
 void cxi_optimization_barrier(uint32_t n, const cx *in, cx *out);
 cx cxi_stop_gradient(cx x);
 
-/* -- for rules ---------------------------------------------------------------------------- */
+/* -- for rules ------------------------------------------------------------ */
 /* a + b where either may be none; none if both are. */
 cx cxi_sum_given(cx a, cx b);
 /* The cotangent of a rank-0 operand of an elementwise equation: ct summed to

@@ -34,7 +34,7 @@ bool cxi_cond(cxi_programs branches, cx index, const cx *operands, cx *out) {
   return ok;
 }
 
-/* -- bodies ------------------------------------------------------------------- */
+/* -- bodies --------------------------------------------------------------- */
 
 /* A program being written whose inputs have the types of given values. */
 typedef struct writing {
@@ -89,7 +89,7 @@ static void replay_parts(const cxi_program *p, const cx *first, uint32_t n,
   cxi_scratch_reset(mark);
 }
 
-/* -- bounded while --------------------------------------------------------------- */
+/* -- bounded while -------------------------------------------------------- */
 
 /* Its pieces see (cond consts, body consts, carry): `run` makes a step and
  * says whether another follows, `rest` hands the carry on, `step` chooses. */
@@ -180,7 +180,7 @@ bool cxi_bounded_while(const cxi_while_params *params, int64_t max_steps,
   return ok;
 }
 
-/* -- fori -------------------------------------------------------------------------- */
+/* -- fori ----------------------------------------------------------------- */
 
 /* (consts, i, carry) -> (i + 1, carry) */
 static const cxi_program *write_count(const cxi_program *p, uint32_t n_consts,

@@ -36,7 +36,7 @@ static cx symmetric_part(cx a) {
   return cxi_scale(cxi_add(a, cxi_matrix_transpose(a)), 0.5);
 }
 
-/* -- factorisations ---------------------------------------------------------- */
+/* -- factorisations ------------------------------------------------------- */
 
 cx cx_cholesky_(cx a, cx_factor_opt opt, const char *at) {
   const cxi_name before = cxi_enter(at);
@@ -109,7 +109,7 @@ cx cx_svdvals_(cx a, const char *at) {
   return cxi_leave(before, cxi_singular_values(a));
 }
 
-/* -- systems ----------------------------------------------------------------- */
+/* -- systems -------------------------------------------------------------- */
 
 bool cxi_system(const char *op, const cx *two, bool square, bool right, cx *a,
                 cx *b, bool *column, cx *out_poison) {
@@ -187,7 +187,7 @@ cx cx_inv_(cx a, const char *at) {
   return cxi_leave(before, inverse(a));
 }
 
-/* -- determinants ------------------------------------------------------------- */
+/* -- determinants --------------------------------------------------------- */
 
 /* -1 for an odd number of exchanges, of the pivots' batch. */
 static cx parity(cx pivots, cx_dtype type) {

@@ -11,7 +11,7 @@ static cx_dims last_axes(cx a, int from, int to) {
   return cxi_dims_range(n - from, n - to);
 }
 
-/* -- rank, pseudoinverse, least squares -------------------------------------- */
+/* -- rank, pseudoinverse, least squares ----------------------------------- */
 
 static double epsilon_of(cx_dtype type) {
   return type == CX_F64    ? 0x1p-52
@@ -104,7 +104,7 @@ cx cx_lstsq_(const cx *two, cx_rank_opt opt, const char *at) {
   return cxi_leave(before, cx_tuple_(4, (cx[]){ x, squares, rank, s }, NULL));
 }
 
-/* -- norms -------------------------------------------------------------------- */
+/* -- norms ---------------------------------------------------------------- */
 
 /* The greatest or least of each row of sizes; the greatest of none is 0. */
 static cx extreme(cx a, bool greatest) {
@@ -157,7 +157,7 @@ cx cx_matrix_norm_(cx a, cx_norm_order order, const char *at) {
   return cxi_leave(before, result);
 }
 
-/* -- diagonals ------------------------------------------------------------------ */
+/* -- diagonals ------------------------------------------------------------ */
 
 static bool number_matrices(const char *op, cx *a, cx *out_poison) {
   if (!cxi_operand(op, a, out_poison)) return false;
@@ -218,7 +218,7 @@ cx cx_diag_(cx v, const char *at) {
   return cxi_leave(before, cxi_select(on, cxi_zeros(cxi_type_at(rows)), rows));
 }
 
-/* -- products of many ------------------------------------------------------------ */
+/* -- products of many ----------------------------------------------------- */
 
 /* "a,ab,bc->c", with letters for the n + 1 sizes of the chain. */
 cx cx_multi_dot_(int n, const cx *operands, const char *at) {

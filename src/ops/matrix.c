@@ -64,7 +64,7 @@ cx cxi_symmetric(cx a, bool lower) {
   return cxi_add(with, cxi_matrix_transpose(without));
 }
 
-/* -- factorisations ---------------------------------------------------------- */
+/* -- factorisations ------------------------------------------------------- */
 
 cx cxi_cholesky_of(cx a) {
   return cxi_unary(CXI_PRIM_cholesky, a);

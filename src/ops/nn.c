@@ -32,7 +32,7 @@ static cx widened(cx x) {
   return cxi_dtype_bytes(cxi_dtype_at(x)) == 2 ? cxi_convert(x, CX_F32) : x;
 }
 
-/* -- gelu: x Phi(x), Hendrycks & Gimpel 2016, arXiv:1606.08415 ------------------------- */
+/* -- gelu: x Phi(x), Hendrycks & Gimpel 2016, arXiv:1606.08415 ------------ */
 
 static cx normal_cdf(cx x) {
   return cxi_scale(cxi_offset(unary(CXI_PRIM_erf, cxi_scale(x, M_SQRT1_2)), 1),
@@ -83,7 +83,7 @@ cx cxi_gelu_tanh(cx x) {
   return cxi_composite_emit(&c, &x);
 }
 
-/* -- softmax, log_softmax over the last axis ----------------------------------------------- */
+/* -- softmax, log_softmax over the last axis ------------------------------ */
 
 /* x less its row maximum, through which no derivative flows. */
 static cx lowered(cx x) {
@@ -265,7 +265,7 @@ cx cx_attention_(cx q, cx k, cx v, cx_attention_opt opt, const char *at) {
                    cxi_einsum("bhqk,bkhd->bqhd", 2, (cx[]){ probs, qkv[2] }));
 }
 
-/* -- dropout and one-hot ------------------------------------------------------------------------ */
+/* -- dropout and one-hot -------------------------------------------------- */
 
 cx cx_dropout_(cx x, double rate, cx key, const char *at) {
   cxi_name before = cxi_enter(at);

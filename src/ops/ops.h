@@ -38,7 +38,7 @@ static inline cx_dims cxi_dims_given(cx_dims dims) {
 /* Whether there may be n items at `list`; false, with *out_poison, if not. */
 bool cxi_list_given(const char *op, int n, const void *list, cx *out_poison);
 
-/* -- promotion (promote.c) --------------------------------------------------------- */
+/* -- promotion (promote.c) ------------------------------------------------ */
 cx_promote cxi_promotion_use(cx_promote rule); /* returns the one before */
 cx_promote cxi_promotion_now(void);
 /* The dtype both promote to under JAX's lattice. */
@@ -53,7 +53,7 @@ bool cxi_promote(const char *op, int n, cx *operands, cx *out_poison);
 /* A weak number as an array of `type`; other arrays as they are. */
 cx cxi_strong(const char *op, cx a, cx_dtype type);
 
-/* -- broadcasting ------------------------------------------------------------------- */
+/* -- broadcasting --------------------------------------------------------- */
 /* NumPy's common shape; false after an error naming the operands. */
 bool cxi_broadcast_shape(const char *op, int n, const cx *operands,
                          cx_dims *out, cx *out_poison);
@@ -63,14 +63,14 @@ cx cxi_spread(cx a, cx_dims shape);
 cx cxi_broadcast_to(cx a, cx_dims shape);
 bool cxi_broadcast(const char *op, int n, cx *operands, cx *out_poison);
 
-/* -- trees: trace/ makes and splits them ---------------------------------------------- */
+/* -- trees: trace/ makes and splits them ---------------------------------- */
 /* A tuple, dict or none (functions of calx/tree.h apply). */
 bool cxi_is_tree(cx a);
 
 /* Below (above) the k-th diagonal of the last two axes; zeros elsewhere. */
 cx cxi_triangle(bool lower, cx a, int64_t k);
 
-/* -- axes ----------------------------------------------------------------------------- */
+/* -- axes ----------------------------------------------------------------- */
 /* Counts negative axes from the end and checks range and repetition;
  * CX_ALL_AXES gives all. False after an error. */
 bool cxi_axes(const char *op, cx a, cx_dims axes, cx_dims *out, cx *out_poison);
@@ -79,7 +79,7 @@ bool cxi_axis(const char *op, cx a, int *axis, cx *out_poison);
 cx cxi_pick(cx a, cx labels); /* a[..., label] */
 cx cxi_einsum(const char *spec, int n, const cx *operands);
 
-/* -- one array each: the leaves of trees ------------------------------------------------ */
+/* -- one array each: the leaves of trees ---------------------------------- */
 cx cxi_op_unary(cx_op op, cx a);
 cx cxi_op_fold(cx_op op, int n, const cx *operands); /* left to right */
 /* Those made of others (special.c); operands floating, of one dtype. */

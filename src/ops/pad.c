@@ -15,7 +15,7 @@ static const char *const names[] = {
   [CX_PAD_MINIMUM] = "minimum",
 };
 
-/* -- elements at other places ----------------------------------------------- */
+/* -- elements at other places --------------------------------------------- */
 
 /* Where element j of an axis of n, continued to both sides, comes from. */
 static int64_t source(cx_pad_mode mode, int64_t j, int64_t n) {
@@ -57,7 +57,7 @@ static cx continued(cx x, int axis, cx_pad_mode mode, int64_t from,
   return result;
 }
 
-/* -- one value on each side -------------------------------------------------- */
+/* -- one value on each side ----------------------------------------------- */
 
 static cx repeated(cx one, int axis, int64_t n) {
   cx_dims shape = cxi_shape_at(one);

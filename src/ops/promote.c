@@ -46,7 +46,7 @@ cxi_shown cxi_shown_dims(cx_dims dims) {
   return shown;
 }
 
-/* -- weak numbers --------------------------------------------------------------- */
+/* -- weak numbers --------------------------------------------------------- */
 
 static bool info_of(cx a, cxi_info *out) {
   cxi_emitter *e = cxi_emitter_now();
@@ -150,7 +150,7 @@ bool cxi_list_given(const char *op, int n, const void *list, cx *out_poison) {
   return false;
 }
 
-/* -- promotion ---------------------------------------------------------------------- */
+/* -- promotion ------------------------------------------------------------ */
 
 /* JAX's type promotion lattice (its documentation, "Type promotion"). No
  * integer holds u64 and signed numbers; the float of 64 bits stands for them. */
@@ -220,7 +220,7 @@ bool cxi_promote(const char *op, int n, cx *operands, cx *out_poison) {
   return true;
 }
 
-/* -- broadcasting --------------------------------------------------------------------- */
+/* -- broadcasting --------------------------------------------------------- */
 
 bool cxi_broadcast_shape(const char *op, int n, const cx *operands,
                          cx_dims *out, cx *out_poison) {
@@ -263,7 +263,7 @@ bool cxi_broadcast(const char *op, int n, cx *operands, cx *out_poison) {
   return true;
 }
 
-/* -- axes -------------------------------------------------------------------------------- */
+/* -- axes ----------------------------------------------------------------- */
 
 bool cxi_axis(const char *op, cx a, int *axis, cx *out_poison) {
   int n = cxi_rank_at(a);

@@ -43,7 +43,7 @@ static bool check_float(const char *op, cx_dtype t, cx *out_poison) {
   return false;
 }
 
-/* -- keys -------------------------------------------------------------------------------- */
+/* -- keys ----------------------------------------------------------------- */
 
 cx cx_key_(uint64_t seed, const char *at) {
   cxi_name before __attribute__((cleanup(cxi_left), unused)) = cxi_enter(at);
@@ -107,7 +107,7 @@ cx cx_split_like_(cx key, cx tree, const char *at) {
   return result;
 }
 
-/* -- bits and uniform numbers --------------------------------------------------------------- */
+/* -- bits and uniform numbers --------------------------------------------- */
 
 cx cx_bits_(cx key, cx_dtype t, cx_dims shape, const char *at) {
   cxi_name before = cxi_enter(at);
@@ -221,7 +221,7 @@ cx cx_truncated_normal_(cx key, double lo, double hi, cx_dtype t, cx_dims shape,
       before, cxi_clamp(cxi_number(t, inner_lo), z, cxi_number(t, inner_hi)));
 }
 
-/* -- others ------------------------------------------------------------------------------------- */
+/* -- others --------------------------------------------------------------- */
 
 cx cx_bernoulli_(cx key, cx p, cx_dims shape, const char *at) {
   cxi_name before = cxi_enter(at);

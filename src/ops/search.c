@@ -19,7 +19,7 @@ static bool is_integer(cx x) {
   return kind == CXI_SIGNED || kind == CXI_UNSIGNED;
 }
 
-/* -- searchsorted, digitize ------------------------------------------------- */
+/* -- searchsorted, digitize ----------------------------------------------- */
 
 /* a < b in the order of sort: NaN is last. */
 static cx comes_before(cx a, cx b) {
@@ -82,7 +82,7 @@ cx cx_digitize_(cx x, cx bins, cx_search_opt opt, const char *at) {
   return cxi_leave(before, cxi_reshape(cxi_select(ascends, down, up), shape));
 }
 
-/* -- interp ------------------------------------------------------------------ */
+/* -- interp --------------------------------------------------------------- */
 
 /* The segment that x lies in; of one without length, its beginning. */
 static cx interpolated(cx x, cx xp, cx fp) {
@@ -126,7 +126,7 @@ cx cx_interp_(cx x, cx xp, cx fp, const char *at) {
                                cxi_shape_at(in[0])));
 }
 
-/* -- bincount, histogram ------------------------------------------------------ */
+/* -- bincount, histogram -------------------------------------------------- */
 
 /* The weights (m) summed by their index in 0..length-1; others are dropped. */
 static cx sums_by_index(cx index, cx weights, int64_t length) {

@@ -3,7 +3,7 @@
 
 #include "ops/ops.h"
 
-/* -- another shape of the same elements ------------------------------------------------- */
+/* -- another shape of the same elements ----------------------------------- */
 
 /* One size may be -1: what is left. */
 static bool complete(cx a, cx_dims *shape, cx *out_poison) {
@@ -131,7 +131,7 @@ cx cx_flip_(cx a, cx_dims axes, const char *at) {
   return cxi_leave(before, cxi_rev(a, which));
 }
 
-/* -- repetition --------------------------------------------------------------------------- */
+/* -- repetition ----------------------------------------------------------- */
 
 /* Axis `axis` of size d as (n, d) or (d, n), then flattened. */
 static cx repeat_axis(cx a, int axis, int64_t n, bool whole) {
@@ -178,7 +178,7 @@ cx cx_roll_(cx a, int64_t by, int axis, const char *at) {
   return cxi_leave(before, cxi_concatenate(axis, 2, parts));
 }
 
-/* -- joining --------------------------------------------------------------------------------- */
+/* -- joining -------------------------------------------------------------- */
 
 /* n arrays of one dtype; a single tuple stands for its items. The list is in
  * scratch memory: the caller marks and resets. */
@@ -228,7 +228,7 @@ cx cx_stack_(int axis, int n, const cx *items, const char *at) {
   return cxi_leave(before, join("stack", true, axis, n, items));
 }
 
-/* -- cutting ------------------------------------------------------------------------------------ */
+/* -- cutting -------------------------------------------------------------- */
 
 static cx cut(const char *op, cx a, int64_t n, int axis, bool unstack) {
   cx poison;
@@ -264,7 +264,7 @@ cx cx_unstack_(cx a, int axis, const char *at) {
   return cxi_leave(before, cut("unstack", a, 0, axis, true));
 }
 
-/* -- padding and triangles ------------------------------------------------------------------------ */
+/* -- padding and triangles ------------------------------------------------ */
 
 cx cx_pad_(cx a, cx value, int n, const int64_t (*pads)[2], const char *at) {
   cxi_name before = cxi_enter(at);

@@ -90,7 +90,7 @@ cx cx_top_k_(cx a, int64_t k, int axis, const char *at) {
   return cxi_leave(before, cx_tuple_(2, out, NULL));
 }
 
-/* -- quantiles -------------------------------------------------------------- */
+/* -- quantiles ------------------------------------------------------------ */
 
 /* The axes joined into one, the last; *out_kept is the shape with 1 there. */
 static cx rows_of(cx a, cx_dims axes, cx_dims *out_kept) {

@@ -23,7 +23,7 @@ static cx polynomial(cx x, int n, const double *c) {
   return sum;
 }
 
-/* -- one operand ------------------------------------------------------------- */
+/* -- one operand ---------------------------------------------------------- */
 
 /* Up to pi |x| = 1/2 by its series, whose derivatives at 0 are right; beyond,
  * by the quotient. */
@@ -125,7 +125,7 @@ cx cxi_special_unary(cx_op op, cx x) {
   }
 }
 
-/* -- two operands, of one shape ---------------------------------------------- */
+/* -- two operands, of one shape ------------------------------------------- */
 
 /* The larger times sqrt(1 + ratio^2); infinity if one is, even beside NaN. */
 static cx hypot_of(cx a, cx b) {
@@ -198,7 +198,7 @@ cx cxi_special_binary(cx_op op, cx a, cx b) {
   }
 }
 
-/* -- three operands ---------------------------------------------------------- */
+/* -- three operands ------------------------------------------------------- */
 
 cx cxi_op_betainc(cx a, cx b, cx x) {
   cx all[3] = { a, b, x }, poison;

@@ -43,7 +43,7 @@ static bool fit(const char *op, cx *value, cx_dims shape, cx *out_poison) {
   return false;
 }
 
-/* -- a mask -------------------------------------------------------------------------------- */
+/* -- a mask --------------------------------------------------------------- */
 
 static cx update_masked(cx_at_kind kind, cx a, cx mask, cx value) {
   cx_dims s = cxi_shape_at(a), m = cxi_shape_at(mask);
@@ -60,7 +60,7 @@ static cx update_masked(cx_at_kind kind, cx a, cx mask, cx value) {
   return cxi_select(mask, a, changed);
 }
 
-/* -- index arrays ---------------------------------------------------------------------------- */
+/* -- index arrays --------------------------------------------------------- */
 
 /* What is outside: updates are dropped unless the mode says otherwise. */
 static cx_mode update_mode(cx_mode mode) {
@@ -93,7 +93,7 @@ static cx scatter_arrays(cx_at_kind kind, const cxi_subscript *s, cx a,
   return scatter_by_kind(kind, a, cxi_subscript_indices(s), value, &p);
 }
 
-/* -- slices ------------------------------------------------------------------------------------- */
+/* -- slices --------------------------------------------------------------- */
 
 /* The region with the operand's rank: dropped axes back, added ones gone. */
 static cx to_region(const cxi_subscript *s, cx x) {
@@ -188,7 +188,7 @@ cx cx_update_(cx_at_kind kind, cx a, int n, const cx_ix *index, cx value,
   return cxi_leave(before, update(kind, a, n, index, value, opt));
 }
 
-/* -- put_along -------------------------------------------------------------------------------- */
+/* -- put_along ------------------------------------------------------------ */
 
 static cx put_along(cx a, cx indices, cx values, int axis) {
   cx poison, pair[2] = { indices, values };
@@ -225,7 +225,7 @@ cx cx_put_along_(cx a, cx indices, cx values, int axis, const char *at) {
   return cxi_leave(before, put_along(two[0], indices, two[1], axis));
 }
 
-/* -- lax's forms ---------------------------------------------------------------------------------- */
+/* -- lax's forms ---------------------------------------------------------- */
 
 cx cx_dynamic_update_(cx a, cx value, cx start, int axis, const char *at) {
   cxi_name before = cxi_enter(at);

@@ -25,7 +25,7 @@ const cxi_program *cxi_call_finish(cxi_builder *b, cxi_name name, uint32_t n_in,
   return held;
 }
 
-/* -- infer and evaluate --------------------------------------------------------- */
+/* -- infer and evaluate --------------------------------------------------- */
 
 bool cxi_call_infer(cxi_infer *c, const cxi_program *body) {
   if (!body) return cxi_infer_fail(c, CX_ETREE, "no body");
@@ -68,7 +68,7 @@ bool cxi_call_evaluate(cxi_eval *c, const cxi_program *body, const cxi_view *in,
   return ok;
 }
 
-/* -- calling only what there is to compute ---------------------------------------- */
+/* -- calling only what there is to compute -------------------------------- */
 
 static bool emit_call(const cxi_checkpoint_params *like,
                       const cxi_program *body, const cx *in, cx *out) {
@@ -171,7 +171,7 @@ bool cxi_call_apply(const cxi_transforms *t, const cxi_checkpoint_params *like,
   return true;
 }
 
-/* -- rules of a call ------------------------------------------------------------------ */
+/* -- rules of a call ------------------------------------------------------ */
 
 void cxi_call_jvp(const cxi_rule *r, const cxi_checkpoint_params *like,
                   const cxi_program *body, const cx *in, const cx *dx, cx *out,
@@ -258,7 +258,7 @@ void cxi_call_dce(const cxi_rule *r, const cxi_checkpoint_params *like,
   call_for(r->transforms, like, body, used, n, in, out);
 }
 
-/* -- jit(operands; body): a function applied ------------------------------------------ */
+/* -- jit(operands; body): a function applied ------------------------------ */
 
 static const cxi_program *body_of(const cxi_rule *r) {
   return ((const cxi_jit_params *)r->params)->body;
@@ -362,7 +362,7 @@ const cxi_row cxi_row_jit = {
   .examples = jit_examples,
 };
 
-/* -- optimization_barrier: the operands, all of them before any result ------------------- */
+/* -- optimization_barrier: the operands, all of them before any result ---- */
 
 static bool barrier_infer(cxi_infer *c) {
   for (uint32_t i = 0; i < c->n_in; i++)

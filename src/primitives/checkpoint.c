@@ -43,7 +43,7 @@ static bool evaluate(cxi_eval *c, const cxi_view *in, cxi_view *out) {
                            in, out);
 }
 
-/* -- partial evaluation ---------------------------------------------------------- */
+/* -- partial evaluation --------------------------------------------------- */
 
 /* The unknown side: the recomputation and what depends on the unknown. */
 static bool emit_again(const cxi_rule *r, cxi_split *s, const cxi_remat *remat,
@@ -100,7 +100,7 @@ static void partial_eval(const cxi_rule *r, cxi_split *s, const cx *known,
   }
 }
 
-/* -- transposition --------------------------------------------------------------------- */
+/* -- transposition -------------------------------------------------------- */
 
 /* The operands that are not linear and the cotangents, behind a barrier; a
  * region without such operands computes nothing again and needs none. */
@@ -133,7 +133,7 @@ static void transpose(const cxi_rule *r, const cx *in, const cx *ct, cx *acc) {
   cxi_call_transpose(r, &like, body_of(r), held_in, held_ct, acc);
 }
 
-/* -- the row ---------------------------------------------------------------------------- */
+/* -- the row -------------------------------------------------------------- */
 
 static const char *const examples[] = {
   "program @f(%0: f64[3], %1: f64[3]) {\n"

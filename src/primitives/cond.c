@@ -11,7 +11,7 @@ static const cxi_program *branch(const cxi_rule *r, uint32_t k) {
   return ((const cxi_cond_params *)r->params)->branches.d[k];
 }
 
-/* -- infer ------------------------------------------------------------------ */
+/* -- infer ---------------------------------------------------------------- */
 
 static bool infer_branch(cxi_infer *c, const cxi_program *first,
                          const cxi_program *b, uint32_t k) {
@@ -59,7 +59,7 @@ static bool infer(cxi_infer *c) {
   return true;
 }
 
-/* -- jvp ----------------------------------------------------------------------- */
+/* -- jvp ------------------------------------------------------------------ */
 
 /* A result that has a tangent in one branch has one in all. */
 static void jvp(const cxi_rule *r, const cx *in, const cx *dx, cx *out,
@@ -99,7 +99,7 @@ static void jvp(const cxi_rule *r, const cx *in, const cx *dx, cx *out,
   }
 }
 
-/* -- transpose ------------------------------------------------------------------- */
+/* -- transpose ------------------------------------------------------------ */
 
 static void transpose(const cxi_rule *r, const cx *in, const cx *ct, cx *acc) {
   const uint32_t n = r->n_in - 1, m = r->n_out, branches = n_branches(r);
@@ -136,7 +136,7 @@ static void transpose(const cxi_rule *r, const cx *in, const cx *ct, cx *acc) {
     if (linear[i]) acc[i + 1] = results[k++];
 }
 
-/* -- batch -------------------------------------------------------------------------- */
+/* -- batch ---------------------------------------------------------------- */
 
 /* Every branch batched with one mask; a result that is batched in one is
  * batched in all. False after reporting. */
@@ -276,7 +276,7 @@ static void batch(const cxi_rule *r, const cx *in, const int *axis,
   for (uint32_t j = 0; j < m; j++) out_axis[j] = batched_out[j] ? 0 : -1;
 }
 
-/* -- dce --------------------------------------------------------------------------------- */
+/* -- dce ------------------------------------------------------------------ */
 
 static void dce(const cxi_rule *r, const cx *in, const bool *used, cx *out) {
   const uint32_t n = r->n_in - 1, m = r->n_out, branches = n_branches(r);
@@ -318,7 +318,7 @@ static void dce(const cxi_rule *r, const cx *in, const bool *used, cx *out) {
     if (used[i]) out[i] = results[k++];
 }
 
-/* -- evaluate ------------------------------------------------------------------------------- */
+/* -- evaluate ------------------------------------------------------------- */
 
 static bool evaluate(cxi_eval *c, const cxi_view *in, cxi_view *out) {
   const cxi_programs b = ((const cxi_cond_params *)c->params)->branches;
@@ -342,7 +342,7 @@ static bool evaluate(cxi_eval *c, const cxi_view *in, cxi_view *out) {
   return ok;
 }
 
-/* -- the row ----------------------------------------------------------------------------------- */
+/* -- the row -------------------------------------------------------------- */
 
 static const char *const examples[] = {
   /* three branches; a result that has no tangent in one of them */

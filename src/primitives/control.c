@@ -103,7 +103,7 @@ void cxi_outputs_reached(const cxi_program *p, const bool *input, bool *output,
   for (uint32_t i = 0; i < p->n_out; i++) output[i] = reached[p->outputs[i]];
 }
 
-/* -- batches ---------------------------------------------------------------- */
+/* -- batches -------------------------------------------------------------- */
 
 /* Programs to look into: each once, in a list in scratch memory. */
 typedef struct visit {

@@ -113,7 +113,7 @@ cxi_while_sizes cxi_while_sizes_of(const cxi_while_params *p);
 void cxi_while_batch(const cxi_rule *r, const cx *in, const int *axis,
                      int64_t size, cx *out, int *out_axis);
 
-/* -- cond ------------------------------------------------------------------- */
+/* -- cond ----------------------------------------------------------------- */
 void cxi_cond_partial_eval(const cxi_rule *r, cxi_split *s, const cx *known,
                            const cx *unknown, cx *known_out, cx *unknown_out);
 #endif

@@ -31,7 +31,7 @@ static bool floats_of(cxi_infer *c, uint32_t n, const cxi_type *types,
   return true;
 }
 
-/* -- infer ------------------------------------------------------------------------ */
+/* -- infer ---------------------------------------------------------------- */
 
 static bool infer_end(cxi_infer *c, const char *what, const char *end,
                       uint32_t i, cxi_type is, cxi_type want) {
@@ -87,7 +87,7 @@ bool cxi_custom_infer(cxi_infer *c, const cxi_custom *f) {
          infer_bwd(c, f);
 }
 
-/* -- jvp --------------------------------------------------------------------------- */
+/* -- jvp ------------------------------------------------------------------ */
 
 /* custom_lin of the residuals and of the tangents that are given; dout is
  * that of the floating results. bwd is narrowed to their cotangents. */
@@ -130,7 +130,7 @@ void cxi_custom_jvp(const cxi_rule *r, const cxi_custom *f, const cx *in,
   emit_lin(r, f, f->fwd->n_out - r->n_out, results + r->n_out, dx, dout);
 }
 
-/* -- batch -------------------------------------------------------------------------- */
+/* -- batch ---------------------------------------------------------------- */
 
 /* p with those outputs summed over the batch, axis 0, that are batched but
  * should not be. */
@@ -211,7 +211,7 @@ bool cxi_custom_batch(const cxi_rule *r, const cxi_custom *f, const int *axis,
   return out->bwd != NULL;
 }
 
-/* -- custom_vjp(x; body, fwd, bwd) ------------------------------------------------------ */
+/* -- custom_vjp(x; body, fwd, bwd) ---------------------------------------- */
 
 static cxi_custom vjp_of(const void *params) {
   const cxi_custom_vjp_params *p = params;
@@ -288,7 +288,7 @@ const cxi_row cxi_row_custom_vjp = {
   .examples = vjp_examples,
 };
 
-/* -- custom_lin(residuals, dx; bwd): the map whose transpose is bwd ------------------------ */
+/* -- custom_lin(residuals, dx; bwd): the map whose transpose is bwd ------- */
 
 static bool lin_infer(cxi_infer *c) {
   const cxi_custom_lin_params *p = c->params;

@@ -5,7 +5,7 @@
 #include "primitives/index_scatter.h"
 #include "primitives/kernels.h"
 
-/* -- running: the kernel of the elementwise primitive on rows ---------------- */
+/* -- running: the kernel of the elementwise primitive on rows ------------- */
 
 enum { PIECE = 128 }; /* elements */
 

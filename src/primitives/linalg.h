@@ -20,7 +20,7 @@ bool cxi_infer_square(cxi_infer *c, uint32_t operand);
 bool cxi_infer_block(cxi_infer *c, cx_dtype type, int rank, int64_t m,
                      int64_t n);
 
-/* -- batch and evaluate ------------------------------------------------------ */
+/* -- batch and evaluate --------------------------------------------------- */
 
 /* Every batch axis goes to the front, before the matrices' own. */
 void cxi_batch_linalg(const cxi_rule *r, const cx *in, const int *axis,

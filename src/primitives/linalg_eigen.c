@@ -44,7 +44,7 @@ static cx reciprocal_off_diagonal(cx x) {
   return cxi_sub(cxi_div(cxi_number_like(x, 1), cxi_add(x, one)), one);
 }
 
-/* -- eigh: a v = v diag(w) for the symmetric a that has the triangle ------------- */
+/* -- eigh: a v = v diag(w) for the symmetric a that has the triangle ------ */
 
 static bool infer_eigh(cxi_infer *c) {
   if (!cxi_infer_matrices(c, 1) || !cxi_infer_square(c, 0)) return false;
@@ -126,7 +126,7 @@ const cxi_row cxi_row_eigh = {
   .examples = examples_eigh,
 };
 
-/* -- svd: a = u diag(s) vt -------------------------------------------------------- */
+/* -- svd: a = u diag(s) vt ------------------------------------------------ */
 
 typedef cxi_svd_params params;
 

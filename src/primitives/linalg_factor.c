@@ -128,7 +128,7 @@ const cxi_row cxi_row_lu = {
   .examples = examples_lu,
 };
 
-/* -- lu_pivots_to_permutation: 0, 1, ... after the exchanges --------------------- */
+/* -- lu_pivots_to_permutation: 0, 1, ... after the exchanges -------------- */
 
 static bool infer_pivots(cxi_infer *c) {
   const cxi_lu_pivots_to_permutation_params *p = c->params;
@@ -176,7 +176,7 @@ const cxi_row cxi_row_lu_pivots_to_permutation = {
   .examples = examples_pivots,
 };
 
-/* -- qr: a = q r, q with orthonormal columns, r upper triangular ----------------- */
+/* -- qr: a = q r, q with orthonormal columns, r upper triangular ---------- */
 
 typedef cxi_qr_params params;
 

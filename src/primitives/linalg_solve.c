@@ -3,7 +3,7 @@
 #include "primitives/linalg.h"
 #include "primitives/linalg_kernels.h"
 
-/* -- cholesky: a = l l' for the symmetric a that has the lower triangle -------- */
+/* -- cholesky: a = l l' for the symmetric a that has the lower triangle --- */
 
 static bool infer_cholesky(cxi_infer *c) {
   return cxi_infer_matrices(c, 1) && cxi_infer_square(c, 0) &&
@@ -74,7 +74,7 @@ const cxi_row cxi_row_cholesky = {
   .examples = examples_cholesky,
 };
 
-/* -- triangular_solve(a, b): op(a) x = b, or x op(a) = b ------------------------ */
+/* -- triangular_solve(a, b): op(a) x = b, or x op(a) = b ------------------ */
 
 typedef cxi_triangular_solve_params params;
 

@@ -38,7 +38,7 @@ static const double ABOVE_MINUS_ONE_f64 = -1.0 + DBL_EPSILON / 2;
 #define MATH(name) cxi_##name##_f64
 #include "primitives/random_gamma.inc"
 
-/* -- random_gamma: a gamma variate for each a, from a key for each row ------ */
+/* -- random_gamma: a gamma variate for each a, from a key for each row ---- */
 
 /* The keys' shape is the beginning of that of a. */
 static bool infer_random_gamma(cxi_infer *c) {

@@ -12,7 +12,7 @@
 
 #include "ops/lax.h"
 
-/* -- policies ---------------------------------------------------------------------- */
+/* -- policies ------------------------------------------------------------- */
 
 typedef enum saving {
   NOTHING,
@@ -37,11 +37,10 @@ static saving policy_of(cxi_name name) {
 /* "budget:4096": the bytes; false of all other policies. */
 static bool budget_of(cxi_name policy, double *out_bytes) {
   const char *text = cxi_name_text(policy), start[] = "budget:";
-  char *end;
-  if (strncmp(text, start, sizeof start - 1)) return false;
+  if (strncmp(text, start, sizeof start - 1) != 0) return false;
   text += sizeof start - 1;
-  *out_bytes = strtod(text, &end);
-  return *text >= '0' && *text <= '9' && !*end;
+  *out_bytes = strtod(text, NULL);
+  return *text && !text[strspn(text, "0123456789")];
 }
 
 bool cxi_remat_policy_valid(cxi_name name) {
@@ -89,7 +88,7 @@ static void mark_kept(const cxi_checkpoint_params *params, const cxi_program *p,
   }
 }
 
-/* -- inlining -------------------------------------------------------------------------- */
+/* -- inlining ------------------------------------------------------------- */
 
 /* p with the bodies of its jit calls in their place, level by level; names
  * that only tag a value keep their equation. Held. */
@@ -146,7 +145,7 @@ static const cxi_program *inline_calls(const cxi_program *p) {
   return p;
 }
 
-/* -- the cut ------------------------------------------------------------------------------ */
+/* -- the cut -------------------------------------------------------------- */
 
 typedef struct remat {
   const cxi_program *p; /* the known part, inlined */
@@ -187,7 +186,7 @@ static bool walk_back(remat *m) {
   return true;
 }
 
-/* -- a budget ------------------------------------------------------------------------------ */
+/* -- a budget ------------------------------------------------------------- */
 
 typedef struct candidate {
   uint32_t equation;

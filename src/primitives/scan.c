@@ -16,7 +16,7 @@ cxi_scan_sizes cxi_scan_sizes_of(const cxi_scan_params *p) {
                            .out = out };
 }
 
-/* -- infer ------------------------------------------------------------------ */
+/* -- infer ---------------------------------------------------------------- */
 
 /* The type of `length` values of type t, one after the other; 0: no such. */
 static cxi_type stacked(cxi_type t, int64_t length) {
@@ -83,7 +83,7 @@ static bool infer(cxi_infer *c) {
   return true;
 }
 
-/* -- batch ------------------------------------------------------------------ */
+/* -- batch ---------------------------------------------------------------- */
 
 /* A carry that leaves a step batched enters batched. */
 void cxi_scan_batch(const cxi_rule *r, const cx *in, const int *axis,
@@ -117,7 +117,7 @@ void cxi_scan_batch(const cxi_rule *r, const cx *in, const int *axis,
     out_axis[i] = !batched_out[i] ? -1 : i < n.carry ? 0 : 1;
 }
 
-/* -- dce --------------------------------------------------------------------- */
+/* -- dce ------------------------------------------------------------------ */
 
 /* The body without the outputs that are not in `keep`, which grows by the
  * carries that the rest needs; `need` says which inputs are left. */
@@ -191,7 +191,7 @@ static void dce(const cxi_rule *r, const cx *in, const bool *used, cx *out) {
     if (used[i] && same[i]) out[i] = in[n.consts + i];
 }
 
-/* -- evaluate ------------------------------------------------------------------ */
+/* -- evaluate ------------------------------------------------------------- */
 
 /* One step: arg's carries are replaced by what the body makes of them, the
  * old ones given to it so that it may work in place. */
@@ -239,7 +239,7 @@ static bool evaluate(cxi_eval *c, const cxi_view *in, cxi_view *out) {
   return ok;
 }
 
-/* -- the row ---------------------------------------------------------------------- */
+/* -- the row -------------------------------------------------------------- */
 
 static const char *const examples[] = {
   /* a recurrent net: a constant, a value to hoist, an indexed row */

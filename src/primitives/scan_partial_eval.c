@@ -34,7 +34,7 @@ typedef struct cut {
 } cut;
 static const uint32_t NOT_STACKED = UINT32_MAX;
 
-/* -- what is known -------------------------------------------------------------- */
+/* -- what is known -------------------------------------------------------- */
 
 static bool find_unknown(cut *c, bool *unknown_in, bool *unknown_out) {
   const cxi_scan_sizes n = c->n;
@@ -78,7 +78,7 @@ static bool cut_open(cut *c, const cx *known, const bool *unknown_in,
   return true;
 }
 
-/* -- hoisting ---------------------------------------------------------------------- */
+/* -- hoisting ------------------------------------------------------------- */
 
 /* A carry that every step hands on. */
 static bool unchanged(const cut *c, uint32_t carry) {
@@ -138,7 +138,7 @@ static void hoist(cut *c) {
   }
 }
 
-/* -- the known loop ------------------------------------------------------------------ */
+/* -- the known loop ------------------------------------------------------- */
 
 /* Where each residual comes from; which outputs the loop must have: `keep` has
  * an item for each output of the known body. */
@@ -256,7 +256,7 @@ static void hand_out_known(const cut *c, const cx *results,
   }
 }
 
-/* -- the rest ---------------------------------------------------------------------------- */
+/* -- the rest ------------------------------------------------------------- */
 
 static void rest_add(cxi_scan_rest *rest, uint32_t *places, uint32_t from,
                      cx known, uint32_t place) {
@@ -330,7 +330,7 @@ bool cxi_scan_cut(const cxi_rule *r, const cx *known, bool *unknown_in,
   return describe_rest(&c, known, unknown_in, rest);
 }
 
-/* -- the rule ------------------------------------------------------------------------------- */
+/* -- the rule ------------------------------------------------------------- */
 
 void cxi_scan_partial_eval(const cxi_rule *r, cxi_split *s, const cx *known,
                            const cx *unknown, cx *known_out, cx *unknown_out) {

@@ -14,7 +14,7 @@ cxi_while_sizes cxi_while_sizes_of(const cxi_while_params *p) {
   return n;
 }
 
-/* -- infer ------------------------------------------------------------------ */
+/* -- infer ---------------------------------------------------------------- */
 
 static bool infer_sizes(cxi_infer *c, const cxi_while_params *p) {
   if (!p->cond || !p->body)
@@ -72,7 +72,7 @@ static bool infer(cxi_infer *c) {
   return true;
 }
 
-/* -- jvp ----------------------------------------------------------------------- */
+/* -- jvp ------------------------------------------------------------------ */
 
 /* The predicate for carries that are followed by n_more others. */
 static const cxi_program *widen_cond(const cxi_program *cond, uint32_t n_more,
@@ -151,7 +151,7 @@ static void jvp(const cxi_rule *r, const cx *in, const cx *dx, cx *out,
   }
 }
 
-/* -- partial evaluation ------------------------------------------------------------ */
+/* -- partial evaluation --------------------------------------------------- */
 
 /* The loop of the carries in `keep`, with only the operands that it needs:
  * cond and body are narrowed, what they need is in cond_need and body_need. */
@@ -199,7 +199,7 @@ static bool emit_part(const cxi_while_params *p, const cxi_program *cond,
   return true;
 }
 
-/* -- partial evaluation ------------------------------------------------------------ */
+/* -- partial evaluation --------------------------------------------------- */
 
 /* Emits a loop of the known carries alone. part.known: known ins -> known
  * carries, residuals; the residuals are dropped. */
@@ -285,7 +285,7 @@ static void partial_eval(const cxi_rule *r, cxi_split *s, const cx *known,
     if (unknown_carry[i]) unknown_out[i] = results[i];
 }
 
-/* -- dce ---------------------------------------------------------------------------------- */
+/* -- dce ------------------------------------------------------------------ */
 
 /* A carry stays if it is used, or if the predicate or a carry that stays needs
  * it. */
@@ -313,7 +313,7 @@ static void dce(const cxi_rule *r, const cx *in, const bool *used, cx *out) {
     cxi_rule_stop(n.carry, out);
 }
 
-/* -- evaluate -------------------------------------------------------------------------------- */
+/* -- evaluate ------------------------------------------------------------- */
 
 /* Whether another step follows. */
 static bool evaluate_cond(cxi_eval *c, const cxi_view *arg, bool *out_more) {
@@ -358,7 +358,7 @@ static bool evaluate(cxi_eval *c, const cxi_view *in, cxi_view *out) {
   return ok;
 }
 
-/* -- the row ------------------------------------------------------------------------------------ */
+/* -- the row -------------------------------------------------------------- */
 
 static const char *const examples[] = {
   /* a counter and a value; a constant of each program */

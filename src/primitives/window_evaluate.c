@@ -168,7 +168,7 @@ bool cxi_evaluate_reduce_window(cxi_eval *e, const cxi_view *in,
   return y != NULL;
 }
 
-/* -- select_and_gather_add, select_and_scatter_add --------------------------- */
+/* -- select_and_gather_add, select_and_scatter_add ------------------------ */
 
 /* For each window of x the place in x of what is chosen there, or -1. */
 static int64_t *choose(const cxi_window *w, bool least, const cxi_view *x,

@@ -98,12 +98,16 @@ cx cx_from_dlpack_(struct DLManagedTensorVersioned *t, const char *at) {
     return cxi_poison_last();
   }
   const cxi_dl_tensor *d = &t->tensor;
+  const int64_t count = cxi_dims_count(cxi_type_shape(type));
+  if (count && !d->data) {
+    finish(t);
+    return cxi_report(CX_EUSER, "from_dlpack: the tensor's data is NULL");
+  }
   cxi_view view = cxi_view_dense(*cxi_type_aval(type), d->data);
   if (d->data) view.data = (char *)d->data + d->byte_offset;
   if (d->strides)
     for (int i = 0; i < d->ndim; i++) view.strides[i] = d->strides[i];
-  const int64_t count = cxi_dims_count(&view.type.shape);
-  if (count == 0 || cxi_view_is_dense(&view) || !d->data) {
+  if (count == 0 || cxi_view_is_dense(&view)) {
     const cx out =
         cx_borrow_(NULL, view.data, view.type.type, view.type.shape, finish, t);
     if (cxi_is_poison(out)) finish(t);

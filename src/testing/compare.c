@@ -27,7 +27,7 @@ bool cxi_check_is_float(cx leaf) {
   return t == CX_F16 || t == CX_BF16 || t == CX_F32 || t == CX_F64;
 }
 
-/* -- the tolerance table ------------------------------------------------------------- */
+/* -- the tolerance table -------------------------------------------------- */
 
 /* Steps near the cube root of the dtype's unit of roundoff; the error of a
  * central difference is then about its square. */
@@ -51,7 +51,7 @@ cx_dtype cxi_check_narrowest(cx tree) {
   return CX_F64;
 }
 
-/* -- comparing ------------------------------------------------------------------------ */
+/* -- comparing ------------------------------------------------------------ */
 
 static double element(cx_dtype t, const void *data, int64_t i) {
   switch (t) {
@@ -164,7 +164,7 @@ double cxi_check_dot(cx a, cx b) {
   return sum;
 }
 
-/* -- public ------------------------------------------------------------------------------ */
+/* -- public --------------------------------------------------------------- */
 
 const char *cx_check_close_(cx got, cx want, cx_check_opt opt, const char *at) {
   cxi_tolerance t = cxi_check_tolerance(cxi_check_narrowest(got));

@@ -7,7 +7,7 @@
 
 #include "testing/check.h"
 
-/* -- random arguments -------------------------------------------------------------------- */
+/* -- random arguments ----------------------------------------------------- */
 
 static cx random_leaf(cx spec, cx key) {
   cx_dims shape = cx_shape(spec);
@@ -33,7 +33,7 @@ cx cx_random_like(cx specs, uint64_t seed) {
   return tree;
 }
 
-/* -- trees of tangents ------------------------------------------------------------------- */
+/* -- trees of tangents ---------------------------------------------------- */
 
 /* f(i-th leaf of a, of b) where a's leaf is floating, else what `other` says. */
 typedef enum other_leaf { OTHER_NONE, OTHER_SAME } other_leaf;
@@ -94,7 +94,7 @@ static cx floats_of(cx tree) {
   return tuple;
 }
 
-/* -- derivatives ----------------------------------------------------------------------------- */
+/* -- derivatives ---------------------------------------------------------- */
 
 typedef struct check {
   cx_fn f;
@@ -184,7 +184,7 @@ const char *cx_check_grads_(cx_fn f, int n, const cx *args, cx_check_opt opt,
   return check_order(&c, opt.order > 0 ? opt.order : 1);
 }
 
-/* -- transforms ---------------------------------------------------------------------------------- */
+/* -- transforms ----------------------------------------------------------- */
 
 const char *cx_check_jit_(cx_fn f, int n, const cx *args, cx_check_opt opt,
                           const char *at) {

@@ -4,7 +4,7 @@
 
 static const char saved_tag[] = "calx.saved";
 
-/* -- a policy given as a function ------------------------------------------- */
+/* -- a policy given as a function ----------------------------------------- */
 
 typedef bool save_function(const char *primitive, const char *name, void *user);
 
@@ -82,7 +82,7 @@ static const cxi_program *tag(const tagging *t, const cxi_program *p,
                             t->error);
 }
 
-/* -- the equation ------------------------------------------------------------ */
+/* -- the equation --------------------------------------------------------- */
 
 static cxi_entry *write(cxi_derivation *d, const cxi_program *body,
                         cxi_name policy, cxi_names names) {

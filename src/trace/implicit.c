@@ -57,7 +57,7 @@ cx cx_custom_linear_solve_(cx_fn matvec, cx_fn solve, cx args, cx b,
   return cxi_leave(before, linear_solve_of(&e, args, b));
 }
 
-/* -- roots ------------------------------------------------------------------ */
+/* -- roots ---------------------------------------------------------------- */
 
 CX_STRUCT(root_env, (cx_fn, f), (cx_fn, solve), (cx_fn, transpose_solve));
 CX_STRUCT(at_args_env, (cx_fn, f), (cx, args));
@@ -109,7 +109,7 @@ cx cx_custom_root_(cx_fn f, cx_fn solve, cx args, cx x0, cx_root_opt opt,
   return cxi_leave(before, cx_call(made, args, x0));
 }
 
-/* -- conjugate gradients ------------------------------------------------------ */
+/* -- conjugate gradients -------------------------------------------------- */
 
 CX_STRUCT(cg_env, (cx_fn, matvec), (double, tol), (int64_t, max_steps));
 

@@ -88,7 +88,7 @@ cx cx_reduce_by_(cx_fn f, cx xs, cx starts, cx_dims axes, const char *at) {
   return cxi_leave(before, result);
 }
 
-/* -- associative_scan ------------------------------------------------------- */
+/* -- associative_scan ----------------------------------------------------- */
 
 typedef struct joining {
   cx_fn f;

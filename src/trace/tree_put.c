@@ -16,7 +16,7 @@
 
 enum { LARGE = 64, PENDING = 64 };
 
-/* -- unfinished dicts --------------------------------------------------------- */
+/* -- unfinished dicts ----------------------------------------------------- */
 
 static int64_t find_pending(const cxi_tree *t, cxi_name name) {
   for (uint32_t i = 0; i < t->n; i++)
@@ -70,7 +70,7 @@ static cxi_tree *dict_pending(cxi_tree *from, cxi_name name, cxi_item value) {
   return t;
 }
 
-/* -- finished dicts and tuples --------------------------------------------------- */
+/* -- finished dicts and tuples -------------------------------------------- */
 
 /* A node with one more or one other entry. Takes `value`. */
 static cxi_tree *node_with(const cxi_tree *from, int64_t place, cxi_name name,
@@ -91,7 +91,7 @@ static cxi_tree *node_with(const cxi_tree *from, int64_t place, cxi_name name,
   return t;
 }
 
-/* -- along the path ---------------------------------------------------------------- */
+/* -- along the path ------------------------------------------------------- */
 
 typedef struct put {
   cxi_item value; /* taken */

@@ -39,7 +39,7 @@ const char *cxi_transform_name(cxi_transform transform) {
   return names[transform];
 }
 
-/* -- keys ------------------------------------------------------------------- */
+/* -- keys ----------------------------------------------------------------- */
 
 void cxi_memo_key(cxi_bytes *key, cxi_transform transform,
                   const cxi_program *p) {
@@ -66,7 +66,7 @@ static const cxi_program *program_of(const cxi_bytes *key) {
   return (const cxi_program *)(uintptr_t)address;
 }
 
-/* -- the list by age, the table by hash --------------------------------------- */
+/* -- the list by age, the table by hash ----------------------------------- */
 
 static void unlink_age(entry *e) {
   *(e->newer ? &e->newer->older : &table.newest) = e->older;
@@ -118,7 +118,7 @@ static bool make_room(void) {
   return true;
 }
 
-/* -- finding and keeping ------------------------------------------------------- */
+/* -- finding and keeping -------------------------------------------------- */
 
 static bool hold_both(const entry *e, cxi_memo *out) {
   if (e->a && !cxi_hold(e->a)) return false;
@@ -184,7 +184,7 @@ void cxi_memo_keep(const cxi_bytes *key, const cxi_memo *result) {
   pthread_mutex_unlock(&lock);
 }
 
-/* -- for tests and the runtime --------------------------------------------------- */
+/* -- for tests and the runtime -------------------------------------------- */
 
 cxi_memo_stats cxi_memos_now(const char *transform) {
   cxi_memo_stats sum = { 0 };

@@ -15,7 +15,7 @@ typedef struct simplification {
   uint32_t *slots, mask; /* equations of b, plus 1, by hash */
 } simplification;
 
-/* -- equal equations -------------------------------------------------------------- */
+/* -- equal equations ------------------------------------------------------ */
 
 static uint64_t mix(uint64_t h, uint64_t x) {
   h = (h ^ x) * 0x9e3779b97f4a7c15u;
@@ -113,7 +113,7 @@ static void emit_once(simplification *s, const cxi_equation *e,
     *slot = s->b.n_equations;
 }
 
-/* -- sub-programs --------------------------------------------------------------------- */
+/* -- sub-programs --------------------------------------------------------- */
 
 static bool simplify_list(simplification *s, cxi_programs *list) {
   const cxi_program **items =
@@ -148,7 +148,7 @@ static const void *simplify_params(simplification *s, const cxi_equation *e) {
   return params;
 }
 
-/* -- the walk --------------------------------------------------------------------------- */
+/* -- the walk ------------------------------------------------------------- */
 
 static bool simplify_equation(simplification *s, uint32_t i) {
   const cxi_equation *e = cxi_walk_at(&s->w, i);

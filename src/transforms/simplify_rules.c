@@ -58,7 +58,7 @@ static cx either_neutral(const cxi_builder *b, const cx *in, double number,
   return cxi_given(x) ? x : neutral(b, in[1], in[0], number, type);
 }
 
-/* -- rules by family ------------------------------------------------------------ */
+/* -- rules by family ------------------------------------------------------ */
 
 static cx arithmetic(const cxi_builder *b, cxi_prim prim, const cx *in,
                      cxi_type type) {

@@ -35,7 +35,7 @@ void cxi_split_into_unknown(cxi_split *s) {
   cxi_emitter_use(&s->unknown.emitter);
 }
 
-/* -- residuals ------------------------------------------------------------------ */
+/* -- residuals ------------------------------------------------------------ */
 
 /* Writes a value made of literals alone again; false if it is not one. */
 static bool write_again(cxi_split *s, const cxi_builder_value *v, cx *out) {
@@ -95,7 +95,7 @@ cx cxi_split_residual(cxi_split *s, cx a) {
   return s->crossed[id] = crossed;
 }
 
-/* -- equations -------------------------------------------------------------------- */
+/* -- equations ------------------------------------------------------------ */
 
 /* The equation as it is, on the unknown side. */
 static bool emit_unknown(cxi_split *s, cxi_prim prim, const void *params,
@@ -175,7 +175,7 @@ static bool emit(cxi_emitter *em, cxi_prim prim, const void *params,
   return ok;
 }
 
-/* -- opening and finishing ----------------------------------------------------------- */
+/* -- opening and finishing ------------------------------------------------ */
 
 void cxi_split_open(cxi_split *s) {
   *s = (cxi_split){ .emitter = { info, literal, emit, fail, NULL } };

@@ -17,7 +17,7 @@ cxi_name cxi_transform_error_site(void) {
   return error_site;
 }
 
-/* -- tasks --------------------------------------------------------------------- */
+/* -- tasks ---------------------------------------------------------------- */
 
 void cxi_task_begin(cxi_task *task, cxi_transform transform,
                     const cxi_program *p, bool *mask, uint32_t n_mask,
@@ -146,7 +146,7 @@ void *cxi_walk_scratch(size_t n, size_t size) {
   return memory;
 }
 
-/* -- walks ---------------------------------------------------------------------- */
+/* -- walks ---------------------------------------------------------------- */
 
 bool cxi_walk_begin(cxi_walk *w, const cxi_program *p, const cxi_error *watch,
                     const cxi_error *watch_too) {
@@ -203,7 +203,7 @@ void cxi_walk_end(cxi_walk *w) {
   cxi_scope_use(w->scope);
 }
 
-/* -- messages --------------------------------------------------------------------- */
+/* -- messages ------------------------------------------------------------- */
 
 void cxi_walk_no_rule(const char *transform, const cxi_rule *rule, uint32_t i,
                       const char *reason) {

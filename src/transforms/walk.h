@@ -7,7 +7,7 @@
 #include "transforms/memo.h"
 #include "transforms/transforms.h"
 
-/* -- a task: one transform of one program ------------------------------------- */
+/* -- a task: one transform of one program --------------------------------- */
 
 typedef struct cxi_task {
   cxi_transform transform;
@@ -39,7 +39,7 @@ bool cxi_task_end(cxi_task *task);
 /* Scratch memory for n items; reports to the current emitter without. */
 void *cxi_walk_scratch(size_t n, size_t size);
 
-/* -- a walk: equation by equation ------------------------------------------------ */
+/* -- a walk: equation by equation ----------------------------------------- */
 
 typedef struct cxi_walk {
   const cxi_program *p;
@@ -71,7 +71,7 @@ void cxi_walk_no_rule(const char *transform, const cxi_rule *rule, uint32_t i,
 void cxi_walk_wrong_type(const char *transform, const cxi_rule *rule,
                          const char *what, uint32_t i, cx x, cxi_type want);
 
-/* -- walks that others run -------------------------------------------------------- */
+/* -- walks that others run ------------------------------------------------ */
 
 /* The jvp walk, into the current emitter. dx[i] is none where there is none;
  * so is dout[i] afterwards. */

@@ -18,7 +18,7 @@ cx composed_floats_(cx_dtype type, uint64_t seed, cx_dims shape) {
   return a;
 }
 
-/* -- layers ------------------------------------------------------------------ */
+/* -- layers --------------------------------------------------------------- */
 
 CX_DEF(mlp, x, p, z) {
   (void)z;
@@ -73,7 +73,7 @@ static void attention_arguments(cx_dtype t, cx out[3]) {
                       3, 4);
 }
 
-/* -- movement ------------------------------------------------------------------ */
+/* -- movement ------------------------------------------------------------- */
 
 CX_DEF(gathers, x, y, i) {
   cx rows = cx_take(x, i, 0), moved = cx_at_add(x, (i), y);
@@ -143,7 +143,7 @@ static void reduction_arguments(cx_dtype t, cx out[3]) {
   out[2] = cx_none();
 }
 
-/* -- control flow ----------------------------------------------------------------- */
+/* -- control flow --------------------------------------------------------- */
 
 CX_STRUCT(weights, (cx, w));
 CX_DEF_ENV(cell, weights, e, h, x) {
@@ -208,7 +208,7 @@ static void loop_arguments(cx_dtype t, cx out[3]) {
   out[2] = cx_scalar(0, CX_I32);
 }
 
-/* -- custom rules ------------------------------------------------------------------- */
+/* -- custom rules --------------------------------------------------------- */
 
 CX_DEF(bend_value, x, y) {
   return cx_mul(cx_sin(x), y);
@@ -247,7 +247,7 @@ static void custom_arguments(cx_dtype t, cx out[3]) {
   out[2] = cx_none();
 }
 
-/* -- what else there is -------------------------------------------------------------- */
+/* -- what else there is --------------------------------------------------- */
 
 CX_DEF(randoms, x, y, key) {
   cx k1, k2;

@@ -5,7 +5,7 @@
 
 #include "support/views.h"
 
-/* -- derivatives ------------------------------------------------------------------ */
+/* -- derivatives ---------------------------------------------------------- */
 
 /* Sum over floating outputs of <ct, out>. */
 static inline double pairing(const cxi_program *p, const cxi_view *in,
@@ -192,7 +192,7 @@ static inline void check_derivatives(const cxi_program *p, int order,
   free(nonzero);
 }
 
-/* -- batches ------------------------------------------------------------------- */
+/* -- batches -------------------------------------------------------------- */
 
 /* View of step i of a batch at axis 0. */
 static inline cxi_view slice_of(const cxi_view *v, int64_t i) {

@@ -11,7 +11,7 @@
 #include "base/alloc.h"
 #include "support/rows.h"
 
-/* -- arrays --------------------------------------------------------------------- */
+/* -- arrays --------------------------------------------------------------- */
 
 arrays arrays_new(uint32_t n) {
   arrays a = { n, calloc(n + (size_t)1, sizeof *a.at) };
@@ -111,7 +111,7 @@ arrays arrays_random(const cxi_program *p, uint64_t seed, int64_t limit) {
   return a;
 }
 
-/* -- programs ------------------------------------------------------------------------ */
+/* -- programs ------------------------------------------------------------- */
 
 char *program_text(const cxi_program *p) {
   char *text = cxi_program_print(p, (cxi_text_options){ 0 });
@@ -146,7 +146,7 @@ arrays program_run(const cxi_program *p, const arrays *in) {
   return out;
 }
 
-/* -- derivatives --------------------------------------------------------------------- */
+/* -- derivatives ---------------------------------------------------------- */
 
 /* Which inputs and outputs are floats; freed by the caller. */
 static bool *float_inputs(const cxi_program *p) {
@@ -332,7 +332,7 @@ void check_reverse(const cxi_program *p, const arrays *in, double tolerance) {
   probe_close(&b);
 }
 
-/* -- batches ----------------------------------------------------------------------------- */
+/* -- batches -------------------------------------------------------------- */
 
 static void check_one_batch(const cxi_program *p, const bool *batched,
                             int64_t size, uint64_t seed, int64_t limit) {

@@ -34,7 +34,7 @@ char *program_text(const cxi_program *p);
 /* ok or the test fails with the error's text and the program's. */
 void check_ok(bool ok, const cxi_error *error, const cxi_program *p);
 
-/* -- properties, each against running p itself ---------------------------------- */
+/* -- properties, each against running p itself ---------------------------- */
 
 /* jvp, linearize and, if `reverse`, vjp of p against central differences, for
  * all floating inputs and outputs (f64) at once. */

@@ -10,7 +10,7 @@ static bool missing(cx a) {
   return a.index == 0 && a.generation == 0;
 }
 
-/* -- elementwise ------------------------------------------------------------------ */
+/* -- elementwise ---------------------------------------------------------- */
 
 static cx float_map(pool *p) {
   static const cx_op ops[] = {
@@ -121,7 +121,7 @@ static cx bits_of_float(pool *p) {
   return cx_bitcast(a, CX_U32);
 }
 
-/* -- reductions ------------------------------------------------------------------- */
+/* -- reductions ----------------------------------------------------------- */
 
 static cx_dims some_axes(pool *p, cx a) {
   cx_dims axes = { .n = 0 };
@@ -170,7 +170,7 @@ static cx truth(pool *p) {
   return draw(p, 2) ? cx_any(a, some_axes(p, a)) : cx_all(a, some_axes(p, a));
 }
 
-/* -- products and layers ------------------------------------------------------------ */
+/* -- products and layers -------------------------------------------------- */
 
 static cx product(pool *p) {
   cx a = pool_pick(p, A_FLOAT, 2);
@@ -203,7 +203,7 @@ static cx layer(pool *p) {
   }
 }
 
-/* -- random numbers ------------------------------------------------------------------- */
+/* -- random numbers ------------------------------------------------------- */
 
 static cx new_key(pool *p) {
   cx key = pool_pick(p, A_KEY, 0), first, second;

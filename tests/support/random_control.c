@@ -54,7 +54,7 @@ static body_env body_from(pool *p) {
                      .captured = pool_pick(p, A_NUMBER | A_BOOL, 0) };
 }
 
-/* -- control flow --------------------------------------------------------------------- */
+/* -- control flow --------------------------------------------------------- */
 
 static cx scanned(pool *p) {
   const body_env e = body_from(p);
@@ -90,7 +90,7 @@ static cx repeated(pool *p) {
                   .max_steps = 4);
 }
 
-/* -- transforms ------------------------------------------------------------------------ */
+/* -- transforms ----------------------------------------------------------- */
 
 static cx called(pool *p) {
   const body_env e = body_from(p);

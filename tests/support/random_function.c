@@ -16,7 +16,7 @@ static chance chance_of(uint64_t seed, uint64_t stream) {
   return c;
 }
 
-/* -- the pool ------------------------------------------------------------------- */
+/* -- the pool ------------------------------------------------------------- */
 
 random_kind pool_kind_of(cx a) {
   const cx_dtype t = cx_type(a);
@@ -106,7 +106,7 @@ void pool_grow(pool *p, int operations) {
   }
 }
 
-/* -- the function ----------------------------------------------------------------- */
+/* -- the function --------------------------------------------------------- */
 
 cx_dtype random_type_of(uint64_t seed) {
   static const cx_dtype even[] = { CX_F32, CX_BF16, CX_F32, CX_F16 };

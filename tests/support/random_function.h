@@ -30,7 +30,7 @@ extern const random_makers random_arithmetic; /* random_arithmetic.c */
 extern const random_makers random_movement;   /* random_movement.c */
 extern const random_makers random_control;    /* random_control.c */
 
-/* -- for makers ----------------------------------------------------------------- */
+/* -- for makers ----------------------------------------------------------- */
 
 typedef enum random_kind {
   A_FLOAT = 1,
@@ -53,7 +53,7 @@ cx pool_coerce(cx a, cx_dtype type, cx_dims shape);
 /* Adds operations, then returns the pool's last value of the kinds. */
 void pool_grow(pool *p, int operations);
 
-/* -- functions -------------------------------------------------------------------- */
+/* -- functions ------------------------------------------------------------ */
 
 /* f(x, y, z): x and y tuples of floats, z of what has no tangent. */
 cx_fn random_function(uint64_t seed);

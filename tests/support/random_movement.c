@@ -15,7 +15,7 @@ static int some_axis(pool *p, cx a) {
   return draw(p, 2) ? axis : axis - n;
 }
 
-/* -- shape -------------------------------------------------------------------------- */
+/* -- shape ---------------------------------------------------------------- */
 
 static cx reshaped(pool *p) {
   cx a = pool_pick(p, ANY_ARRAY, 0);
@@ -93,7 +93,7 @@ static cx padded(pool *p) {
   return nothing;
 }
 
-/* -- indexing ------------------------------------------------------------------------ */
+/* -- indexing ------------------------------------------------------------- */
 
 static cx indexed(pool *p) {
   cx a = pool_pick(p, ANY_ARRAY, 1);

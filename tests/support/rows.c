@@ -15,7 +15,7 @@
 #include "ir/text.h"
 #include "transforms/transforms.h"
 
-/* -- arrays ------------------------------------------------------------------ */
+/* -- arrays --------------------------------------------------------------- */
 
 /* splitmix64 */
 uint64_t random_next(uint64_t *state) {
@@ -73,7 +73,7 @@ double array_get(const cxi_view *array, int64_t i) {
   return cxi_element_get(array->type.type, row_element(array, i));
 }
 
-/* -- programs ---------------------------------------------------------------- */
+/* -- programs ------------------------------------------------------------- */
 
 const cxi_program *row_parse(const char *text) {
   cxi_error error = { 0 };
@@ -104,7 +104,7 @@ void run_text(const char *text, const cxi_view *in, cxi_view *out) {
   cxi_program_release(p);
 }
 
-/* -- values ------------------------------------------------------------------ */
+/* -- values --------------------------------------------------------------- */
 
 /* Reads the elements of v from *at, which moves behind the ";". */
 static void read_array(const char **at, cxi_view *v) {

@@ -22,7 +22,7 @@ static double dot(const cxi_view *a, const cxi_view *b) {
   return sum;
 }
 
-/* -- batch: the rule at every choice of axes against a loop -------------------- */
+/* -- batch: the rule at every choice of axes against a loop --------------- */
 
 typedef struct batching {
   const cxi_program *whole; /* of one equation */
@@ -145,7 +145,7 @@ static void check_batch(const cxi_program *p, uint64_t *state) {
   cxi_program_release(loop);
 }
 
-/* -- derivatives --------------------------------------------------------------- */
+/* -- derivatives ---------------------------------------------------------- */
 
 /* A point, a direction for the inputs in `wrt`, and what comes of them. */
 typedef struct point {
@@ -320,7 +320,7 @@ static void check_derivatives(const cxi_program *p, uint64_t *state) {
   }
 }
 
-/* -- examples -------------------------------------------------------------------- */
+/* -- examples ------------------------------------------------------------- */
 
 /* The text with f64 for f16, bf16 and f32, so that differences are sharp. */
 static char *in_f64(const char *text) {

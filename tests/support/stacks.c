@@ -15,7 +15,7 @@ static bool is_float(cx a) {
   return cx_type(a) >= CX_F16 && cx_type(a) <= CX_F64;
 }
 
-/* -- the loss -------------------------------------------------------------------- */
+/* -- the loss ------------------------------------------------------------- */
 
 cx stack_total(cx tree) {
   cx sum = { 0 };
@@ -41,7 +41,7 @@ CX_DEF_ENV(gradient, under, e, x, y, z) {
   return cx_call(cx_grad(f, .wrt = CX_ARGS(0, 1)), x, y, z);
 }
 
-/* -- forward mode ---------------------------------------------------------------- */
+/* -- forward mode --------------------------------------------------------- */
 
 /* A tangent that depends on the value; none of what has no tangent. */
 static cx tangent_like(cx tree) {
@@ -59,7 +59,7 @@ CX_DEF_ENV(forward, under, e, x, y, z) {
                  cx_tuple(tangent_like(x), tangent_like(y), tangent_like(z)));
 }
 
-/* -- batches ---------------------------------------------------------------------- */
+/* -- batches -------------------------------------------------------------- */
 
 static cx other_leaf(cx a, int i) {
   if (i == 0) return a;
@@ -113,7 +113,7 @@ CX_DEF_ENV(looped, under, e, x, y, z) {
   return stacked(2, out);
 }
 
-/* -- scans ------------------------------------------------------------------------ */
+/* -- scans ---------------------------------------------------------------- */
 
 CX_DEF_ENV(step, under_with, e, sum, x) {
   cx out = cx_call(e->f, x, e->y, e->z);
@@ -136,7 +136,7 @@ CX_DEF_ENV(unrolled, under, e, x, y, z) {
   return cx_tuple(sum, stacked(2, out));
 }
 
-/* -- stacks ------------------------------------------------------------------------ */
+/* -- stacks --------------------------------------------------------------- */
 
 static cx_fn put_on(cx_fn f, char letter, bool plain) {
   switch (letter) {
@@ -163,7 +163,7 @@ cx_fn stack_make(cx_fn f, const char *stack, const char *plain) {
   return f;
 }
 
-/* -- snapshots --------------------------------------------------------------------- */
+/* -- snapshots ------------------------------------------------------------ */
 
 static size_t bytes_of(cx_dtype type) {
   static const size_t sizes[] = { 0, 1, 1, 1, 2, 2, 4, 4, 8, 8, 2, 2, 4, 8, 8 };

@@ -8,6 +8,7 @@ endif()
 file(GLOB_RECURSE tool_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/tools/*.c)
 if(CALX_TOOLS AND tool_sources)
   add_executable(calx_command ${tool_sources})
+  target_include_directories(calx_command PRIVATE ${PROJECT_SOURCE_DIR}/tools)
   target_link_libraries(calx_command PRIVATE ${public_libraries}
     PkgConfig::JANSSON PkgConfig::ZLIB m)
   set_target_properties(calx_command PROPERTIES OUTPUT_NAME calx

@@ -9,6 +9,7 @@ static const struct {
   const char *name, *summary;
   int (*run)(int argc, char **argv);
 } commands[] = {
+  { "bench", "time work that other libraries do too", command_bench },
   { "conform", "run recorded programs and compare with their results",
     command_conform },
   { "embed", "turn lines of text into vectors", command_embed },

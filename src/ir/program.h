@@ -100,7 +100,8 @@ void cxi_params_each_program(cxi_prim prim, const void *params,
 void cxi_program_each_part(const cxi_program *p,
                            void (*f)(const cxi_program *, void *), void *user);
 /* The program that may stand in the equation's place: the body of jit,
- * composite, checkpoint, custom_jvp and custom_vjp; NULL of all others. */
+ * composite, checkpoint, custom_jvp and custom_vjp, solve of linear_solve and
+ * root; NULL of all others. */
 const cxi_program *cxi_params_body(cxi_prim prim, const void *params);
 /* A deep copy in the arena; programs are not retained. NULL without memory. */
 void *cxi_params_copy(cxi_prim prim, const void *params, cxi_arena *arena);

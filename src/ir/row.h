@@ -45,6 +45,9 @@ typedef struct cxi_transforms {
   const cxi_program *(*transpose)(const cxi_program *, const bool *linear_in,
                                   const bool *cotangent_out,
                                   const bool *accumulator_in);
+  /* (ins, cotangents in mask) -> (outs, a cotangent for each in in wrt) */
+  const cxi_program *(*vjp)(const cxi_program *, const bool *wrt,
+                            const bool *cotangent_out);
   /* Batched at axis 0, in and out. */
   const cxi_program *(*batch)(const cxi_program *, const bool *batched_in,
                               int64_t size, const bool *force_out,

@@ -41,6 +41,14 @@ static const cxi_program *transpose(const cxi_program *p, const bool *linear_in,
   return q;
 }
 
+static const cxi_program *vjp(const cxi_program *p, const bool *wrt,
+                              const bool *cotangent_out) {
+  cxi_error error = { 0 };
+  const cxi_program *q = cxi_vjp(p, wrt, cotangent_out, &error);
+  if (!q) report(&error);
+  return q;
+}
+
 static const cxi_program *batch(const cxi_program *p, const bool *batched_in,
                                 int64_t size, const bool *force_out,
                                 bool *batched_out) {
@@ -71,6 +79,7 @@ const cxi_transforms cxi_transforms_table = {
   .jvp = jvp,
   .partial_eval = partial_eval,
   .transpose = transpose,
+  .vjp = vjp,
   .batch = batch,
   .select = select_,
   .narrow = narrow,

@@ -250,6 +250,72 @@ static void write_custom_vjp(jaxpr_program *p, jaxpr_equation *e) {
                "custom_vjp[body=@p%d, fwd=@p%d, bwd=@p%d]", id, fwd, bwd);
 }
 
+/* -- linear systems ------------------------------------------------------- */
+
+static const char *const system_parts[] = { "matvec", "vecmat", "solve",
+                                            "transpose_solve" };
+enum { SYSTEM_PARTS = 4 };
+
+/* Part k of a named tuple, recorded as an object or as a list. */
+static const json_t *system_part(const jaxpr_equation *e, const char *param,
+                                 int k) {
+  const json_t *all = jaxpr_param(e, param);
+  const json_t *x = json_is_array(all) ? json_array_get(all, (size_t)k)
+                                       : json_object_get(all, system_parts[k]);
+  return x && !json_is_null(x) ? x : NULL;
+}
+
+/* The recorded part takes constants of its own, from operand `first` on, and a
+ * vector; ours all operands. */
+static int system_program(jaxpr_program *p, const jaxpr_equation *e, int k,
+                          int first, int consts, int all_consts) {
+  const json_t *jaxpr = jaxpr_in(system_part(e, "jaxprs", k));
+  ref in[JAXPR_MAX], args[JAXPR_MAX], made[JAXPR_MAX];
+  const int n_out = (int)json_array_size(json_object_get(jaxpr, "out"));
+  int n = 0;
+  jaxpr_program r;
+  if (n_out > JAXPR_MAX) {
+    jaxpr_fail(p->w, "too many results");
+    return 0;
+  }
+  jaxpr_open(&r, p->w);
+  rule_inputs(&r, e, false, in);
+  for (int i = 0; i < consts; i++) args[n++] = in[first + i];
+  for (int i = all_consts; i < e->n_in; i++) args[n++] = in[i];
+  jaxpr_inline(&r, jaxpr, args, made);
+  return jaxpr_close(&r, e->n_in, in, n_out, made);
+}
+
+static void write_linear_solve(jaxpr_program *p, jaxpr_equation *e) {
+  int first[SYSTEM_PARTS + 1] = { 0 }, at = 0;
+  char text[160];
+  for (int k = 0; k < SYSTEM_PARTS; k++) {
+    const json_int_t n = json_integer_value(system_part(e, "const_lengths", k));
+    if (n < 0 || n > e->n_in - first[k]) {
+      jaxpr_fail(p->w, "more constants than operands");
+      return;
+    }
+    first[k + 1] = first[k] + (int)n;
+  }
+  if (!system_part(e, "jaxprs", 0) || !system_part(e, "jaxprs", 2)) {
+    jaxpr_fail(p->w, "a linear system without matvec or solve");
+    return;
+  }
+  typed_outputs(p, e, jaxpr_in(system_part(e, "jaxprs", 2)));
+  for (int k = 0; k < SYSTEM_PARTS; k++) {
+    at += snprintf(text + at, sizeof text - (size_t)at, "%s%s=", k ? ", " : "",
+                   system_parts[k]);
+    if (!system_part(e, "jaxprs", k)) {
+      at += snprintf(text + at, sizeof text - (size_t)at, "none");
+      continue;
+    }
+    const int id = system_program(p, e, k, first[k], first[k + 1] - first[k],
+                                  first[SYSTEM_PARTS]);
+    at += snprintf(text + at, sizeof text - (size_t)at, "@p%d", id);
+  }
+  jaxpr_emit_n(p, e->n_out, e->out, e->n_in, e->in, "linear_solve[%s]", text);
+}
+
 /* -- control flow --------------------------------------------------------- */
 
 static void write_scan(jaxpr_program *p, jaxpr_equation *e) {
@@ -398,6 +464,7 @@ static const jaxpr_row rows[] = {
   { "optimization_barrier", write_barrier },
   { "custom_jvp_call", write_custom_jvp },
   { "custom_vjp_call", write_custom_vjp },
+  { "custom_linear_solve", write_linear_solve },
   { "scan", write_scan },
   { "while", write_while },
   { "cond", write_cond },

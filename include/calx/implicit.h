@@ -10,18 +10,21 @@ extern "C" {
 
 /* -- 23. Implicit solutions --------------------------------------------------
  * How a solution was found is not differentiated, only what it solves: loops
- * of any length have a gradient, which costs one more solve. In reverse mode,
- * once: a second derivative is that of the solve for the first. Forward mode is
- * CX_ENORULE, as through every custom_vjp. `args` is a tree with all that the
- * equation depends on: cx_none() for nothing. The functions capture no arrays.
- *   CX_ETREE: a function is missing. CX_EDTYPE: b of cx_cg is not floating.
- *   CX_EUSER: an option out of its range.
+ * of any length have derivatives, which cost one more solve each: forwards,
+ * backwards, of any order. `args` is a tree with what the equation depends on,
+ * cx_none() for nothing; what the functions capture counts as well. x is a tree
+ * of floating arrays.
+ *   CX_ETREE: a function is missing, or does not return a tree like x.
+ *   CX_EDTYPE: x is not floating. CX_EUSER: an option out of its range.
+ *   CX_ENORULE: reverse mode of a system with a while in solve, of whose
+ *   transpose there is no solve.
  */
 typedef struct cx_linear_solve_opt {
   size_t size_;
-  cx_fn transpose_solve;   /* (args, b) -> x of A' x = b; needed unless
-                              .symmetric */
+  cx_fn transpose_solve;   /* (args, b) -> x of A' x = b; needed in reverse mode
+                              if solve cannot be transposed itself */
   bool symmetric;          /* A' = A */
+  bool has_aux;            /* solve and transpose_solve return (x, something) */
 } cx_linear_solve_opt;
 /* cx_custom_linear_solve(matvec, solve, args, b): solve(args, b), x of A x = b
  * for the linear matvec(args, x) = A x; x and b are equal trees. */
@@ -30,8 +33,11 @@ typedef struct cx_linear_solve_opt {
 
 typedef struct cx_root_opt {
   size_t size_;
-  cx_fn transpose_solve;   /* (args, x, ct) -> w of (df/dx)' w = ct; default: by
-                              the matrix df/dx, x one array */
+  cx_fn tangent_solve;     /* (args, x, b) -> v of (df/dx) v = b; default: by
+                              the matrix df/dx, x of one dtype */
+  cx_fn transpose_solve;   /* (args, x, ct) -> w of (df/dx)' w = ct; needed in
+                              reverse mode if tangent_solve has a while */
+  bool has_aux;            /* solve returns (x, something) */
 } cx_root_opt;
 /* cx_custom_root(f, solve, args, x0): solve(args, x0), x of f(args, x) = 0. x0
  * has no gradient. */

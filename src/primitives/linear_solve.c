@@ -113,14 +113,15 @@ static void transpose(const cxi_rule *r, const cx *in, const cx *ct, cx *acc) {
   const params q = {
     .matvec = p->vecmat ? p->vecmat : transposed(r, p->matvec, m),
     .vecmat = p->matvec,
-    .solve = p->transpose_solve ? p->transpose_solve
-                                : transposed(r, p->solve, m),
+    .solve =
+        p->transpose_solve ? p->transpose_solve : transposed(r, p->solve, m),
     .transpose_solve = p->solve,
   };
   if (!results || !q.matvec || !q.solve) return;
   cxi_solve_linear(r, &q, n, in, m, ct, results);
   for (uint32_t i = 0; i < m; i++)
-    if (cx_is_none(in[n + i])) acc[n + i] = cxi_sum_given(acc[n + i], results[i]);
+    if (cx_is_none(in[n + i]))
+      acc[n + i] = cxi_sum_given(acc[n + i], results[i]);
 }
 
 /* -- batch, dce ----------------------------------------------------------- */

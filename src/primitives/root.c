@@ -50,7 +50,8 @@ static const cxi_program *derivative(const cxi_rule *r, const cxi_program *f,
     nonzero[f->n_in - m + i] = all[i] = true;
     pick[i] = m + i;
   }
-  const cxi_program *q = r->transforms->jvp(f, nonzero, all, false, nonzero_out);
+  const cxi_program *q =
+      r->transforms->jvp(f, nonzero, all, false, nonzero_out);
   return q ? r->transforms->select(q, NULL, m, pick) : NULL;
 }
 

@@ -168,9 +168,8 @@ void cxi_solve_linear(const cxi_rule *r, const cxi_linear_solve_params *params,
   memcpy(args, consts, n_consts * sizeof *args);
   for (uint32_t i = 0; i < m; i++) {
     first[i] = i;
-    args[n_consts + i] = cxi_given(rhs[i])
-                             ? rhs[i]
-                             : cxi_zeros(cxi_output_type(solve, i));
+    args[n_consts + i] =
+        cxi_given(rhs[i]) ? rhs[i] : cxi_zeros(cxi_output_type(solve, i));
   }
   p.solve = r->transforms->select(solve, NULL, m, first);
   if (p.solve) cxi_emit(CXI_PRIM_linear_solve, &p, n_consts + m, args, m, out);

@@ -1,174 +1,306 @@
-/* implicit.c - custom_linear_solve, custom_root, cg: written with the public
- * functions, the derivatives as custom_vjp. */
+/* implicit.c - custom_linear_solve and custom_root: functions as the parts of
+ * an equation.
+ *
+ * The operands are the constants of all functions (what they captured, arrays
+ * they made), the leaves of args, those of x; each function's program is
+ * wrapped to take those. */
 #include "calx/implicit.h"
 
 #include "calx/array.h"
-#include "calx/control.h"
 #include "calx/elementwise.h"
 #include "calx/linalg.h"
-#include "calx/reduce.h"
 #include "calx/shape.h"
 #include "calx/tree.h"
+#include "ir/builder.h"
 #include "ops/ops.h"
+#include "trace/body.h"
 
-/* -- linear systems -------------------------------------------------------- */
+typedef struct part {
+  const char *what; /* "matvec" */
+  cx_fn f;
+  uint32_t n_vectors; /* that it takes after args */
+  bool has_aux;
+  cxi_body body;
+  const cxi_program *program; /* wrapped: a reference */
+} part;
 
-CX_STRUCT(system_env, (cx_fn, matvec), (cx_fn, solve),
-          (cx_fn, transpose_solve));
+enum { MOST_PARTS = 4 };
 
-CX_DEF_ENV(linear_solve, system_env, e, args, b) {
-  return cx_call(e->solve, args, b);
+typedef struct equation {
+  const char *name;
+  uint32_t n_parts, n_resolved;
+  part parts[MOST_PARTS]; /* solve first */
+  cxi_item items[2];      /* args, x: borrowed */
+  cxi_sig sigs[3];        /* args, x, x */
+  uint32_t n_args, m;     /* their leaves */
+  uint32_t n_consts;
+  cxi_type *types; /* of args and x */
+} equation;
+
+static void equation_end(equation *e) {
+  for (uint32_t k = 0; k < e->n_resolved; k++) {
+    cxi_program_release(e->parts[k].program);
+    cxi_body_end(&e->parts[k].body);
+  }
 }
 
-CX_DEF_ENV(linear_solve_fwd, system_env, e, args, b) {
-  const cx x = cx_call(e->solve, args, b);
-  return cx_tuple(x, cx_tuple(args, x));
+/* The argument's item and structure. */
+static bool enter(equation *e, int i, cx value, cx *out_poison) {
+  const cxi_item item = cxi_number_strong(cxi_item_for(e->name, value));
+  if (item.kind == CXI_ITEM_POISON) return *out_poison = item.as.handle, false;
+  e->items[i] = item;
+  e->sigs[i] = cxi_sig_of(item);
+  if (e->sigs[i]) return true;
+  *out_poison = item.kind == CXI_ITEM_NOTHING
+                    ? cxi_reportf(CX_ETREE,
+                                  "%s: an operand is not given; "
+                                  "cx_none() is nothing",
+                                  e->name)
+                    : cxi_report_memory();
+  return false;
 }
 
-/* A' w = ct: w is b's cotangent, that of args is of -w . A x at fixed x. */
-CX_DEF_ENV(linear_solve_bwd, system_env, e, residuals, ct) {
-  const cx args = cx_nth(residuals, 0), x = cx_nth(residuals, 1);
-  const cx w = cx_call(e->transpose_solve, args, ct);
-  if (cx_is_none(args)) return cx_tuple(args, w);
-  const cx grads =
-      cx_nth(cx_call(cx_vjp(e->matvec), cx_tuple(args, x), cx_neg(w)), 1);
-  return cx_tuple(cx_nth(grads, 0), w);
+static bool enter_both(equation *e, cx args, cx x, cx *out_poison) {
+  if (!enter(e, 0, args, out_poison) || !enter(e, 1, x, out_poison))
+    return false;
+  e->sigs[2] = e->sigs[1];
+  e->n_args = cxi_sig_leaves(e->sigs[0]);
+  e->m = cxi_sig_leaves(e->sigs[1]);
+  e->types = cxi_scratch(((size_t)e->n_args + e->m + 1) * sizeof *e->types);
+  if (!e->types) return *out_poison = cxi_report_memory(), false;
+  cxi_sig_types(e->sigs[0], e->types);
+  cxi_sig_types(e->sigs[1], e->types + e->n_args);
+  return true;
 }
 
-static cx linear_solve_of(const system_env *e, cx args, cx b) {
-  const cx_fn f = cx_custom_vjp(CX_BIND_TO(linear_solve, e),
-                                CX_BIND_TO(linear_solve_fwd, e),
-                                CX_BIND_TO(linear_solve_bwd, e));
-  return cx_call(f, args, b);
+/* -- the functions -------------------------------------------------------- */
+
+/* What the part returns, its numbers converted. */
+static cxi_sig returned(const part *k) {
+  const cxi_program *p = k->body.p;
+  cxi_type *types = cxi_scratch(p->n_out * sizeof *types + 1);
+  if (!types) return 0;
+  for (uint32_t i = 0; i < p->n_out; i++) types[i] = cxi_output_type(p, i);
+  return cxi_sig_with_types(k->body.entry->out, types);
+}
+
+/* It returns a tree like x, or a tuple of that and something. */
+static bool agrees(equation *e, part *k, cx *out_poison) {
+  char got[160], want[160];
+  if (k->body.p->n_out >= e->m &&
+      !cxi_body_convert(&k->body, e->m, e->types + e->n_args, out_poison))
+    return false;
+  cxi_sig sig = returned(k);
+  if (!sig) return *out_poison = cxi_report_memory(), false;
+  cxi_sig_print(got, sizeof got, sig);
+  if (k->has_aux) {
+    const cxi_structure *s =
+        cxi_sig_is_leaf(sig) ? NULL : cxi_structure_of(sig);
+    sig = s && !s->is_dict && !s->is_none && s->n == 2 ? s->items[0] : 0;
+  }
+  if (sig == e->sigs[1]) return true;
+  cxi_sig_print(want, sizeof want, e->sigs[1]);
+  *out_poison =
+      cxi_reportf(CX_ETREE, "%s: %s (%s) must return %s%s%s, got %s", e->name,
+                  k->what, k->f->code->name, k->has_aux ? "a tuple of " : "",
+                  want, k->has_aux ? " and something" : "", got);
+  return false;
+}
+
+static bool resolve_all(equation *e, cx *out_poison) {
+  for (; e->n_resolved < e->n_parts;) {
+    part *k = &e->parts[e->n_resolved++];
+    if (!cxi_body_resolve(&k->body, k->f, 1 + k->n_vectors, e->sigs,
+                          out_poison) ||
+        !agrees(e, k, out_poison))
+      return false;
+    e->n_consts += k->body.n_consts;
+  }
+  return true;
+}
+
+/* Part k on the constants of all, args, and its vectors. */
+static const cxi_program *wrap(const equation *e, uint32_t k,
+                               cxi_error *error) {
+  const part *own = &e->parts[k];
+  const cxi_program *p = own->body.p;
+  const uint32_t n_vectors = own->n_vectors * e->m;
+  const uint32_t n_in = e->n_consts + e->n_args + n_vectors;
+  cxi_builder b;
+  cx *in = cxi_scratch(n_in * sizeof *in + 1);
+  cx *args = cxi_scratch(p->n_in * sizeof *args + 1);
+  cx *out = cxi_scratch(p->n_out * sizeof *out + 1);
+  if (!in || !args || !out)
+    return cxi_error_set(error, CX_EMEMORY, "out of memory"), NULL;
+  cxi_builder_open(&b);
+  uint32_t at = 0, n = 0;
+  for (uint32_t i = 0; i < e->n_parts; i++) {
+    const cxi_body *body = &e->parts[i].body;
+    for (uint32_t j = 0; j < body->n_consts; j++, at++) {
+      in[at] = cxi_builder_input(&b, body->p->values[j].type);
+      if (i == k) args[n++] = in[at];
+    }
+  }
+  for (uint32_t j = 0; j < e->n_args + n_vectors; j++) {
+    const uint32_t leaf =
+        j < e->n_args ? j : e->n_args + (j - e->n_args) % e->m;
+    args[n++] = in[at++] = cxi_builder_input(&b, e->types[leaf]);
+  }
+  cxi_replay(p, args, out);
+  return cxi_builder_finish(&b, p->name, n_in, in, p->n_out, out, error);
+}
+
+static bool wrap_all(equation *e, cx *out_poison) {
+  cxi_error error = { 0 };
+  for (uint32_t k = 0; k < e->n_parts; k++) {
+    e->parts[k].program = wrap(e, k, &error);
+    if (e->parts[k].program) continue;
+    *out_poison = cxi_report_error(e->name, &error);
+    return false;
+  }
+  return true;
+}
+
+/* -- the equation --------------------------------------------------------- */
+
+/* The tree that solve returns. */
+static cx emit(const equation *e, cxi_prim prim, const void *params) {
+  const uint32_t n_in = e->n_consts + e->n_args + e->m;
+  const uint32_t n_out = e->parts[0].program->n_out;
+  cx *in = cxi_scratch(n_in * sizeof *in + 1), *at = in;
+  cx *out = cxi_scratch(n_out * sizeof *out + 1);
+  const cxi_sig sig = returned(&e->parts[0]);
+  if (!in || !out || !sig) return cxi_report_memory();
+  for (uint32_t k = 0; k < e->n_parts; k++) {
+    cxi_body_consts(&e->parts[k].body, at);
+    at += e->parts[k].body.n_consts;
+  }
+  cxi_leaf_operands(e->items[0], at);
+  cxi_leaf_operands(e->items[1], at + e->n_args);
+  if (!cxi_emit(prim, params, n_in, in, n_out, out))
+    return n_out ? out[0] : cxi_poison_last();
+  return cxi_tree_of_handles(sig, out);
+}
+
+static cx solve_linear(equation *e, cx args, cx b, bool symmetric) {
+  cx result;
+  if (!enter_both(e, args, b, &result) || !resolve_all(e, &result) ||
+      !wrap_all(e, &result))
+    return result;
+  const cxi_program *solve = e->parts[0].program;
+  const cxi_program *matvec = e->parts[1].program;
+  const cxi_linear_solve_params params = {
+    .matvec = matvec,
+    .vecmat = symmetric ? matvec : NULL,
+    .solve = solve,
+    .transpose_solve = symmetric ? solve : e->parts[2].program,
+  };
+  return emit(e, CXI_PRIM_linear_solve, &params);
 }
 
 cx cx_custom_linear_solve_(cx_fn matvec, cx_fn solve, cx args, cx b,
                            cx_linear_solve_opt opt, const char *at) {
   const cxi_name before = cxi_enter(at);
-  const system_env e = { .matvec = matvec,
-                         .solve = solve,
-                         .transpose_solve =
-                             opt.symmetric ? solve : opt.transpose_solve };
-  if (!matvec || !solve || !e.transpose_solve)
-    return cxi_leave(before, cxi_fail(CX_ETREE, "custom_linear_solve: needs "
-                                                "the functions matvec and "
-                                                "solve, and .transpose_solve "
-                                                "or .symmetric"));
-  return cxi_leave(before, linear_solve_of(&e, args, b));
+  const cxi_mark mark = cxi_scratch_mark();
+  const cx_fn transposed = opt.symmetric ? NULL : opt.transpose_solve;
+  equation e = {
+    .name = "custom_linear_solve",
+    .n_parts = transposed ? 3 : 2,
+    .parts = { { "solve", solve, 1, opt.has_aux, { 0 }, NULL },
+               { "matvec", matvec, 1, false, { 0 }, NULL },
+               { "transpose_solve", transposed, 1, opt.has_aux, { 0 }, NULL } },
+  };
+  cx result;
+  if (!cxi_context_need())
+    result = cxi_poison_last();
+  else if (!matvec || !solve)
+    result = cxi_report(CX_ETREE, "custom_linear_solve: needs the functions "
+                                  "matvec and solve");
+  else
+    result = solve_linear(&e, args, b, opt.symmetric);
+  equation_end(&e);
+  cxi_scratch_reset(mark);
+  return cxi_leave(before, result);
 }
 
 /* -- roots ---------------------------------------------------------------- */
 
-CX_STRUCT(root_env, (cx_fn, f), (cx_fn, solve), (cx_fn, transpose_solve));
-CX_STRUCT(at_args_env, (cx_fn, f), (cx, args));
+CX_STRUCT(root_env, (cx_fn, f));
+CX_STRUCT(at_args_env, (cx_fn, f), (cx, args), (cx, like));
 
-CX_DEF_ENV(root, root_env, e, args, x0) {
-  return cx_call(e->solve, args, x0);
+/* The leaves of a tree one after another, as a vector; and back. */
+static cx flat(cx tree) {
+  const int n = cx_leaf_count(tree);
+  cx *leaves = cxi_scratch((size_t)n * sizeof *leaves + 1);
+  if (!leaves) return cxi_report_memory();
+  for (int i = 0; i < n; i++) leaves[i] = cxi_flatten(cx_leaf(tree, i));
+  return cxi_concatenate(0, (uint32_t)n, leaves);
+}
+static cx like_tree(cx tree, cx vector) {
+  const int n = cx_leaf_count(tree);
+  cx *leaves = cxi_scratch((size_t)n * sizeof *leaves + 1);
+  if (!leaves) return cxi_report_memory();
+  int64_t at = 0;
+  for (int i = 0; i < n; i++) {
+    const cx leaf = cx_leaf(tree, i);
+    const int64_t size = cx_size(leaf);
+    leaves[i] =
+        cxi_reshape(cxi_slice_axis(vector, 0, at, at + size), cx_shape(leaf));
+    at += size;
+  }
+  return cx_unflatten(tree, n, leaves);
 }
 
-CX_DEF_ENV(root_fwd, root_env, e, args, x0) {
-  const cx x = cx_call(e->solve, args, x0);
-  return cx_tuple(x, cx_tuple(args, x));
+CX_DEF_ENV(at_args, at_args_env, e, v) {
+  return flat(cx_call(e->f, e->args, like_tree(e->like, v)));
 }
 
-CX_DEF_ENV(at_args, at_args_env, e, x) {
-  return cx_call(e->f, e->args, x);
+/* (df/dx) v = b by the matrix of all elements. */
+CX_DEF_ENV(solve_dense, root_env, e, args, x, b) {
+  const cx_fn of_x = CX_BIND(at_args, .f = e->f, .args = args, .like = x);
+  const cx jacobian = cx_call(cx_jacfwd(of_x), flat(x));
+  return like_tree(x, cx_solve(jacobian, flat(b)));
 }
 
-/* (df/dx)' w = ct by the matrix of all elements. */
-static cx solve_by_jacobian(cx_fn f, cx args, cx x, cx ct) {
-  const int64_t n = cx_size(x);
-  const cx_fn of_x = CX_BIND(at_args, .f = f, .args = args);
-  const cx jacobian = cx_reshape(cx_call(cx_jacrev(of_x), x), n, n);
-  const cx w = cx_solve(cx_swap_axes(jacobian, 0, 1), cx_reshape(ct, n));
-  return cx_reshape(w, cx_shape(x));
-}
-
-/* f(args, x(args)) = 0: the cotangent of args is of -w . f at fixed x. */
-CX_DEF_ENV(root_bwd, root_env, e, residuals, ct) {
-  const cx args = cx_nth(residuals, 0), x = cx_nth(residuals, 1);
-  if (cx_is_none(args)) return cx_tuple(args, cx_none());
-  const cx w = e->transpose_solve ? cx_call(e->transpose_solve, args, x, ct)
-                                  : solve_by_jacobian(e->f, args, x, ct);
-  const cx grads =
-      cx_nth(cx_call(cx_vjp(e->f), cx_tuple(args, x), cx_neg(w)), 1);
-  return cx_tuple(cx_nth(grads, 0), cx_none());
+static cx solve_root(equation *e, cx args, cx x0) {
+  cx result;
+  if (!enter_both(e, args, x0, &result) || !resolve_all(e, &result) ||
+      !wrap_all(e, &result))
+    return result;
+  const cxi_root_params params = {
+    .f = e->parts[1].program,
+    .solve = e->parts[0].program,
+    .tangent_solve = e->parts[2].program,
+    .transpose_solve = e->parts[3].program,
+  };
+  return emit(e, CXI_PRIM_root, &params);
 }
 
 cx cx_custom_root_(cx_fn f, cx_fn solve, cx args, cx x0, cx_root_opt opt,
                    const char *at) {
   const cxi_name before = cxi_enter(at);
-  const root_env e = { .f = f,
-                       .solve = solve,
-                       .transpose_solve = opt.transpose_solve };
-  if (!f || !solve)
-    return cxi_leave(before, cxi_fail(CX_ETREE, "custom_root: needs the "
-                                                "functions f and solve"));
-  const cx_fn made = cx_custom_vjp(
-      CX_BIND_TO(root, &e), CX_BIND_TO(root_fwd, &e), CX_BIND_TO(root_bwd, &e));
-  return cxi_leave(before, cx_call(made, args, x0));
-}
-
-/* -- conjugate gradients -------------------------------------------------- */
-
-CX_STRUCT(cg_env, (cx_fn, matvec), (double, tol), (int64_t, max_steps));
-
-static cx inner(cx a, cx b) {
-  return cx_sum(cx_mul(a, b));
-}
-
-/* (x, r, p, r . r, bound, step, args) */
-CX_DEF_ENV(cg_goes_on, cg_env, e, state) {
-  const cx far = cx_gt(cx_nth(state, 3), cx_nth(state, 4));
-  return cx_and(far, cx_lt(cx_nth(state, 5), e->max_steps));
-}
-
-CX_DEF_ENV(cg_step, cg_env, e, state) {
-  cx x, r, p, rr, bound, step, args;
-  cx_unpack(state, &x, &r, &p, &rr, &bound, &step, &args);
-  const cx ap = cx_call(e->matvec, args, p);
-  const cx alpha = cx_div(rr, inner(p, ap));
-  const cx rest = cx_sub(r, cx_mul(alpha, ap)), square = inner(rest, rest);
-  const cx next = cx_add(rest, cx_mul(cx_div(square, rr), p));
-  return cx_tuple(cx_add(x, cx_mul(alpha, p)), rest, next, square, bound,
-                  cx_add(step, 1), args);
-}
-
-CX_DEF_ENV(cg_solve, cg_env, e, args, b) {
-  const cx rr = inner(b, b), bound = cx_mul(rr, e->tol * e->tol);
-  const cx start =
-      cx_tuple(cx_zeros_like(b), b, b, rr, bound, cx_scalar(0, CX_I64), args);
-  const cx end =
-      cx_while(CX_BIND_TO(cg_goes_on, e), CX_BIND_TO(cg_step, e), start);
-  return cx_nth(end, 0);
-}
-
-cx cx_cg_(cx_fn matvec, cx args, cx b, cx_cg_opt opt, const char *at) {
-  const cxi_name before = cxi_enter(at);
-  cx poison;
-  if (!cxi_operand("cg", &b, &poison)) return cxi_leave(before, poison);
-  if (!matvec)
-    return cxi_leave(before, cxi_fail(CX_ETREE, "cg: no function matvec"));
-  if (!cxi_dtype_is_float(cxi_dtype_at(b)))
-    return cxi_leave(before,
-                     cxi_fail(CX_EDTYPE, "cg: needs a floating b, got %s",
-                              cxi_shown_of(b).text));
-  if (!(opt.tol >= 0) || opt.max_steps < 0)
-    return cxi_leave(before,
-                     cxi_fail(CX_EUSER,
-                              "cg: .tol %g and .max_steps %lld; both are "
-                              "0 or more",
-                              opt.tol, (long long)opt.max_steps));
-  const cx_dims shape = cxi_shape_at(b);
-  const cg_env e = { .matvec = matvec,
-                     .tol = opt.tol > 0 ? opt.tol : 1e-5,
-                     .max_steps =
-                         opt.max_steps
-                             ? opt.max_steps
-                             : cxi_size_mul(10, cxi_dims_count(&shape)) };
-  const cx_fn solve = CX_BIND_TO(cg_solve, &e);
-  const system_env system = { .matvec = matvec,
-                              .solve = solve,
-                              .transpose_solve = solve };
-  return cxi_leave(before, linear_solve_of(&system, args, b));
+  const cxi_mark mark = cxi_scratch_mark();
+  const cx_fn transposed = opt.transpose_solve;
+  cx result;
+  if (!cxi_context_need()) {
+    result = cxi_poison_last();
+  } else if (!f || !solve) {
+    result = cxi_report(CX_ETREE, "custom_root: needs the functions f and "
+                                  "solve");
+  } else {
+    const cx_fn tangent =
+        opt.tangent_solve ? opt.tangent_solve : CX_BIND(solve_dense, .f = f);
+    equation e = {
+      .name = "custom_root",
+      .n_parts = transposed ? 4 : 3,
+      .parts = { { "solve", solve, 1, opt.has_aux, { 0 }, NULL },
+                 { "f", f, 1, false, { 0 }, NULL },
+                 { "tangent_solve", tangent, 2, false, { 0 }, NULL },
+                 { "transpose_solve", transposed, 2, false, { 0 }, NULL } },
+    };
+    result = solve_root(&e, args, x0);
+    equation_end(&e);
+  }
+  cxi_scratch_reset(mark);
+  return cxi_leave(before, result);
 }

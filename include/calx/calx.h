@@ -25,6 +25,7 @@
 #include "calx/struct.h"       /* 5. described structs */
 #include "calx/function.h"     /* 6. functions and calls */
 #include "calx/transform.h"    /* 7. grad, vmap, jit, custom rules */
+#include "calx/collective.h"   /* 7a. across the lanes of a vmap */
 #include "calx/control.h"      /* 8. scan, while, cond */
 #include "calx/tree.h"         /* 9. tuples and dicts */
 #include "calx/array.h"        /* 10. arrays in and out */

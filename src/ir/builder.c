@@ -171,7 +171,7 @@ static bool append_equation(cxi_builder *b, cxi_prim prim, const cxi_infer *c,
     return false;
   }
   uint16_t effects = CXI_EFFECT_NONE;
-  if (cxi_schema_of(prim)->has_programs) {
+  if (cxi_schema_has_programs(cxi_schema_of(prim))) {
     cxi_params_each_program(prim, params, adopt, &effects);
     b->has_parts = true;
   }

@@ -196,7 +196,7 @@ static bool fill_equations(finish *f, cxi_program *p, cxi_arena *arena,
     e->params = copy_params(from, arena);
     if (!e->params) return false;
     p->effects |= e->effects;
-    p->has_parts |= cxi_schema_of((cxi_prim)e->prim)->has_programs;
+    p->has_parts |= cxi_schema_has_programs(cxi_schema_of((cxi_prim)e->prim));
     for (uint32_t k = 0; k < e->n_in; k++)
       a->operands[n_operands++] = f->number[b->operands[from->in + k]] - 1;
     for (uint32_t k = 0; k < e->n_out; k++) {
@@ -205,6 +205,39 @@ static bool fill_equations(finish *f, cxi_program *p, cxi_arena *arena,
     }
   }
   return true;
+}
+
+/* The axis names of all equations, each once, in the order of the program. */
+typedef struct axes {
+  cxi_arena *arena;
+  cxi_name *d;
+  uint32_t n, cap;
+  bool ok;
+} axes;
+
+static void add_axis(cxi_name name, void *user) {
+  axes *a = user;
+  for (uint32_t i = 0; i < a->n; i++)
+    if (a->d[i] == name) return;
+  if (a->n == a->cap) {
+    const uint32_t cap = a->cap ? 2 * a->cap : 4;
+    cxi_name *d = cxi_arena_alloc(a->arena, cap * sizeof *d);
+    a->ok = a->ok && d;
+    if (!d) return;
+    for (uint32_t i = 0; i < a->n; i++) d[i] = a->d[i];
+    a->d = d;
+    a->cap = cap;
+  }
+  a->d[a->n++] = name;
+}
+
+static bool fill_axes(cxi_program *p, cxi_arena *arena) {
+  axes a = { .arena = arena, .ok = true };
+  for (uint32_t i = 0; i < p->n_equations; i++)
+    cxi_params_each_axis((cxi_prim)p->equations[i].prim, p->equations[i].params,
+                         add_axis, &a);
+  p->axes = (cxi_names){ a.n, a.d };
+  return a.ok;
 }
 
 static void fill_leaves(const finish *f, const cx *in, parts *a) {
@@ -224,7 +257,7 @@ static const cxi_program *assemble(finish *f, cxi_name name, const cx *in,
   parts a;
   cxi_program *p = allocate(f, &arena, n_out, &a);
   if (p) fill_leaves(f, in, &a);
-  if (!p || !fill_equations(f, p, &arena, &a)) {
+  if (!p || !fill_equations(f, p, &arena, &a) || !fill_axes(p, &arena)) {
     cxi_arena_free(&arena);
     return NULL;
   }

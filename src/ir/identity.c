@@ -80,7 +80,8 @@ static void add_field(cxi_bytes *b, cxi_field_kind kind, const void *at) {
     if (list->n) cxi_bytes_add(b, list->d, list->n * sizeof list->d[0]);
     break;
   }
-  case CXI_FIELD_names: {
+  case CXI_FIELD_names:
+  case CXI_FIELD_axis_names: {
     const cxi_names *list = at;
     cxi_bytes_add_u32(b, list->n);
     for (uint32_t i = 0; i < list->n; i++)

@@ -202,6 +202,7 @@ static bool parse_field(cxi_parser *ps, cxi_field_kind kind, void *at) {
     *(cxi_ints *)at = (cxi_ints){ items.n, items.items };
     return true;
   case CXI_FIELD_names:
+  case CXI_FIELD_axis_names:
     if (!parse_list(ps, sizeof(cxi_name), parse_text, &items)) return false;
     *(cxi_names *)at = (cxi_names){ items.n, items.items };
     return true;

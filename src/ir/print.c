@@ -190,6 +190,7 @@ static void add_field(printer *out, cxi_field_kind kind, const void *at) {
     add_text_field(out, *(const cxi_field_name *)at);
     break;
   case CXI_FIELD_names:
+  case CXI_FIELD_axis_names:
     add_names(out, at);
     break;
   case CXI_FIELD_mode:

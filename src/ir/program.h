@@ -53,13 +53,14 @@ typedef cxi_ints cxi_field_ints;                   /* (2,3) */
 typedef cx_dtype cxi_field_dtype;                  /* f32 */
 typedef cxi_name cxi_field_name;                   /* "text" */
 typedef cxi_names cxi_field_names;                 /* ("a","b") */
+typedef cxi_names cxi_field_axis_names;            /* ("i","j") of vmaps */
 typedef cx_mode cxi_field_mode;                    /* clip */
 typedef const cxi_program *cxi_field_program;      /* @body, none */
 typedef cxi_programs cxi_field_programs;           /* (@a,@b) */
 typedef enum cxi_field_kind {
   CXI_FIELD_int = 1, CXI_FIELD_bool, CXI_FIELD_real, CXI_FIELD_dims,
   CXI_FIELD_ints, CXI_FIELD_dtype, CXI_FIELD_name, CXI_FIELD_names,
-  CXI_FIELD_mode, CXI_FIELD_program, CXI_FIELD_programs
+  CXI_FIELD_mode, CXI_FIELD_axis_names, CXI_FIELD_program, CXI_FIELD_programs
 } cxi_field_kind;
 
 /* cxi_<primitive>_params */
@@ -80,9 +81,13 @@ typedef struct cxi_schema {
   const char *name;
   size_t size;                /* of the parameter struct */
   const cxi_field *fields;    /* ends with name == NULL */
-  bool has_programs;          /* a field is a program or a list of them */
+  unsigned kinds;             /* of the fields: a bit for each */
 } cxi_schema;
 const cxi_schema *cxi_schema_of(cxi_prim prim);
+/* Whether a field is a program or a list of them. */
+static inline bool cxi_schema_has_programs(const cxi_schema *schema) {
+  return schema->kinds >= 1u << CXI_FIELD_program;
+}
 static inline const char *cxi_prim_name(cxi_prim prim) {
   return cxi_schema_of(prim)->name;
 }
@@ -99,6 +104,10 @@ void cxi_params_each_program(cxi_prim prim, const void *params,
                              void (*f)(const cxi_program *, void *), void *user);
 void cxi_program_each_part(const cxi_program *p,
                            void (*f)(const cxi_program *, void *), void *user);
+/* Calls f for every axis name among the parameters, in sub-programs too. */
+void cxi_params_each_axis(cxi_prim prim, const void *params,
+                          void (*f)(cxi_name, void *), void *user);
+bool cxi_names_have(const cxi_names *list, cxi_name name);
 /* The program that may stand in the equation's place: the body of jit,
  * composite, checkpoint, custom_jvp and custom_vjp, solve of linear_solve and
  * root; NULL of all others. */
@@ -143,6 +152,7 @@ struct cxi_program {
   cxi_name name;              /* of the C function */
   uint16_t effects;           /* of its equations together */
   bool has_parts;             /* an equation has sub-programs */
+  cxi_names axes;             /* that its collectives name; each once */
   const cxi_value *values;
   const uint64_t *literals;   /* bits of value n_in + i, low bytes first */
   const cxi_equation *equations;

@@ -77,6 +77,7 @@ typedef struct cxi_rule {
   uint32_t n_in, n_out;
   const cxi_type *in_types, *out_types;
   bool linearizing;           /* jvp only: the tangents will be transposed */
+  cxi_name axis_name;         /* batch only: of the axis; 0: it has none */
 } cxi_rule;
 
 /* -- evaluate: the plain C reference -------------------------------------- */
@@ -107,7 +108,7 @@ typedef enum cxi_form {
   CXI_FORM_SOURCE,            /* no array operands: iota, random */
   CXI_FORM_CALL,              /* a body that may stand in its place */
   CXI_FORM_CONTROL,           /* loops and branches */
-  CXI_FORM_NEVER              /* an error if it is left when lowering */
+  CXI_FORM_NEVER              /* evaluate is the error if it is left at last */
 } cxi_form;
 
 struct cxi_row {

@@ -19,11 +19,11 @@
 
 static const cxi_schema schemas[CXI_N_PRIMS] = {
   [CXI_PRIM_NONE] = { "none", 1,
-                      &(const cxi_field){ NULL, (cxi_field_kind)0, 0 }, false },
+                      &(const cxi_field){ NULL, (cxi_field_kind)0, 0 }, 0 },
 /* clang-format off */
 #define PRIMITIVE(n)                                                  \
-  [CXI_PRIM_##n] = { #n, sizeof(cxi_##n##_params), n##_fields, (false
-#define FIELD(n, kind, field) || CXI_FIELD_##kind >= CXI_FIELD_program
+  [CXI_PRIM_##n] = { #n, sizeof(cxi_##n##_params), n##_fields, (0u
+#define FIELD(n, kind, field) | 1u << CXI_FIELD_##kind
 #define END(n) ) },
 /* clang-format on */
 #include "ir/primitives.def"
@@ -63,7 +63,7 @@ void cxi_params_each_program(cxi_prim prim, const void *params,
                              void (*f)(const cxi_program *, void *),
                              void *user) {
   const cxi_schema *schema = cxi_schema_of(prim);
-  if (!schema->has_programs) return;
+  if (!cxi_schema_has_programs(schema)) return;
   for (const cxi_field *x = schema->fields; x->name; x++) {
     if (x->kind == CXI_FIELD_program) {
       const cxi_field_program *p = cxi_field_at(params, x);
@@ -81,6 +81,35 @@ void cxi_program_each_part(const cxi_program *p,
   for (uint32_t i = 0; i < p->n_equations; i++)
     cxi_params_each_program((cxi_prim)p->equations[i].prim,
                             p->equations[i].params, f, user);
+}
+
+bool cxi_names_have(const cxi_names *list, cxi_name name) {
+  uint32_t i = 0;
+  while (i < list->n && list->d[i] != name) i++;
+  return i < list->n;
+}
+
+typedef struct each_axis {
+  void (*f)(cxi_name, void *);
+  void *user;
+} each_axis;
+
+static void axes_of_part(const cxi_program *p, void *user) {
+  const each_axis *each = user;
+  for (uint32_t i = 0; i < p->axes.n; i++) each->f(p->axes.d[i], each->user);
+}
+
+void cxi_params_each_axis(cxi_prim prim, const void *params,
+                          void (*f)(cxi_name, void *), void *user) {
+  const cxi_schema *schema = cxi_schema_of(prim);
+  each_axis each = { f, user };
+  if (schema->kinds < 1u << CXI_FIELD_axis_names) return;
+  for (const cxi_field *x = schema->fields; x->name; x++) {
+    if (x->kind != CXI_FIELD_axis_names) continue;
+    const cxi_names *list = cxi_field_at(params, x);
+    for (uint32_t i = 0; i < list->n; i++) f(list->d[i], user);
+  }
+  cxi_params_each_program(prim, params, axes_of_part, &each);
 }
 
 /* Replaces the list at *list (n items, then a pointer to them) by a copy. */
@@ -103,7 +132,8 @@ static bool copy_list(cxi_arena *arena, const cxi_field *field, void *params) {
     items = list->d;
     ok = copy_items(arena, &items, list->n, sizeof list->d[0]);
     list->d = items;
-  } else if (field->kind == CXI_FIELD_names) {
+  } else if (field->kind == CXI_FIELD_names ||
+             field->kind == CXI_FIELD_axis_names) {
     cxi_names *list = at;
     items = list->d;
     ok = copy_items(arena, &items, list->n, sizeof list->d[0]);
@@ -153,7 +183,8 @@ static bool field_equal(cxi_field_kind kind, const void *a, const void *b) {
     const cxi_ints *x = a, *y = b;
     return x->n == y->n && items_equal(x->d, y->d, x->n, sizeof x->d[0]);
   }
-  case CXI_FIELD_names: {
+  case CXI_FIELD_names:
+  case CXI_FIELD_axis_names: {
     const cxi_names *x = a, *y = b;
     return x->n == y->n && items_equal(x->d, y->d, x->n, sizeof x->d[0]);
   }

@@ -266,14 +266,8 @@ static bool append_equation(cxi_graph *g, frame *f,
   const cxi_equation *e = &f->p->equations[f->at++];
   const cxi_row *row = cxi_row_of((cxi_prim)e->prim);
   if (row->form == CXI_FORM_NEVER) {
-    if (e->prim != CXI_PRIM_custom_lin)
-      return cxi_error_set(error, CX_ENORULE, "%s cannot be compiled",
-                           cxi_prim_name((cxi_prim)e->prim));
-    const cxi_custom_lin_params *lin = e->params;
-    return cxi_error_set(error, CX_ENORULE,
-                         "%s: forward mode through custom_vjp; "
-                         "use custom_jvp, or reverse mode",
-                         cxi_name_text(lin->name));
+    cxi_eval why = { .row = row, .params = e->params, .error = error };
+    return row->evaluate(&why, NULL, NULL);
   }
   const cxi_mark mark = cxi_scratch_mark();
   uint32_t *in = cxi_scratch((e->n_in + (size_t)1) * sizeof *in);

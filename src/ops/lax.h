@@ -163,6 +163,16 @@ bool cxi_fori(const cxi_program *body, uint32_t n_consts, int64_t lo,
 void cxi_optimization_barrier(uint32_t n, const cx *in, cx *out);
 cx cxi_stop_gradient(cx x);
 
+/* -- collective: across the lanes of vmaps with these axis names ---------- */
+cx cxi_collective(cxi_prim prim, cx x, cxi_names axes); /* psum pmax pmin */
+cx cxi_axis_index(cxi_name axis);
+cx cxi_pbroadcast(cx x, cxi_name axis, int64_t source);
+cx cxi_ppermute(cx x, cxi_name axis, cxi_ints from, cxi_ints to);
+/* `size` is that of the named axis; the axes of x grow or shrink by it. */
+cx cxi_all_gather(cx x, cxi_name name, int64_t size, int axis);
+cx cxi_reduce_scatter(cx x, cxi_name name, int64_t size, int axis);
+cx cxi_all_to_all(cx x, cxi_name name, int64_t size, int split, int concat);
+
 /* -- for rules ------------------------------------------------------------ */
 /* a + b where either may be none; none if both are. */
 cx cxi_sum_given(cx a, cx b);

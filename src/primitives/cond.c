@@ -219,7 +219,16 @@ static void batch_by_lane(const cxi_rule *r, cx index, const bool *batched,
                        ? cxi_select(cxi_per_lane(taken, args[i]),
                                     cxi_stop_gradient(args[i]), args[i])
                        : args[i];
-    if (branches > 1 && cxi_may_not_end(bodies[k], &ok))
+    const bool guard = branches > 1 && cxi_may_not_end(bodies[k], &ok);
+    if (guard && cxi_names_have(&branch(r, k)->axes, r->axis_name)) {
+      cxi_fail(CX_ENORULE,
+               "cond: the lanes along \"%.60s\" take branches of their own, so "
+               "no while inside one may join them",
+               cxi_name_text(r->axis_name));
+      cxi_rule_stop(m, out);
+      return;
+    }
+    if (guard)
       run_guarded(bodies[k], taken, batched, guarded, res);
     else
       cxi_replay(bodies[k], guarded, res);

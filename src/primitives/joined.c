@@ -7,6 +7,9 @@ bool cxi_infer_scalars(cxi_infer *c, const char *what, const cxi_program *p,
   if (!p) return cxi_infer_fail(c, CX_ETREE, "no %s", what);
   if (p->effects)
     return cxi_infer_fail(c, CX_EUSER, "the %s has effects", what);
+  if (p->axes.n)
+    return cxi_infer_fail(c, CX_EUSER, "the %s names the axis \"%s\" of a vmap",
+                          what, cxi_name_text(p->axes.d[0]));
   if (p->n_in != n_in || p->n_out != n_out)
     return cxi_infer_fail(c, CX_ETREE,
                           "the %s takes %u and gives %u values, not %u and %u",

@@ -140,6 +140,22 @@ static void batch_by_lane(const batching *b, const cxi_while_sizes *n,
   memcpy(out, results + 1, n->carry * sizeof *out);
 }
 
+/* A loop inside that lanes repeat for others (follow_active) cannot join the
+ * lanes: whose values would those be? False after reporting. */
+static bool may_repeat(const cxi_rule *r, const batching *b) {
+  const cxi_while_params *p = r->params;
+  bool ok = true;
+  if (!b->by_lane || !r->axis_name ||
+      !cxi_names_have(&p->body->axes, r->axis_name) ||
+      !cxi_may_not_end(p->body, &ok))
+    return true;
+  cxi_fail(CX_ENORULE,
+           "while: the lanes along \"%.60s\" stop apart, so no loop inside it "
+           "may join them",
+           cxi_name_text(r->axis_name));
+  return false;
+}
+
 void cxi_while_batch(const cxi_rule *r, const cx *in, const int *axis,
                      int64_t size, cx *out, int *out_axis) {
   const cxi_while_params *p = r->params;
@@ -157,7 +173,7 @@ void cxi_while_batch(const cxi_rule *r, const cx *in, const int *axis,
   for (uint32_t i = 0; i < n.cond_consts; i++) b.cond_in[i] = axis[i] >= 0;
   for (uint32_t i = 0; i < n.body_in; i++)
     b.body_in[i] = axis[n.cond_consts + i] >= 0;
-  if (!find_batched(r, size, &b)) {
+  if (!find_batched(r, size, &b) || !may_repeat(r, &b)) {
     cxi_rule_stop(n.carry, out);
     return;
   }

@@ -12,6 +12,7 @@
  *   the code (descriptor, static environment, chain of transforms, options),
  *   for each capture and each argument its structure with dtypes and shapes,
  *   the promotion rule,
+ *   the named axes of the vmaps around, with their sizes,
  *   whether checks are on,
  *   the device of the context. */
 typedef struct cxi_request {

@@ -2,6 +2,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "trace/axes.h"
 #include "trace/derive.h"
 
 /* -- axes of leaves ------------------------------------------------------- */
@@ -221,7 +222,8 @@ static cxi_entry *write_vmap(cxi_derivation *d, const mapping *m) {
     batched[d->n_lead + i] = m->axis[i] != CX_NONE;
   for (uint32_t i = 0; i < p->n_out; i++) force[i] = axis[i] != CX_NONE;
   const cxi_program *batch =
-      cxi_batch(p, batched, m->size, force, made, &d->error);
+      cxi_batch_named(p, d->q->code->as.vmap.axis_name, batched, m->size, force,
+                      made, &d->error);
   if (!batch) return cxi_derive_fail(d);
   for (uint32_t i = 0; i < p->n_out; i++)
     if (!place_output(d, i, &axis[i], made[i])) return cxi_derive_fail(d);
@@ -246,6 +248,11 @@ cxi_entry *cxi_derive_vmap(cxi_request *q) {
   if (!fill_mapping(q, &m)) return NULL;
   const cxi_sig *args = inner_args(q, &m);
   if (!args) return q->poison = cxi_report_memory(), NULL;
-  if (!cxi_derive_inner(&d, q, 0, q->n_args, args)) return NULL;
-  return write_vmap(&d, &m);
+  const cxi_name name = q->code->as.vmap.axis_name;
+  const cxi_named_axis *outer = cxi_named_axes_now();
+  const cxi_named_axis axis = { name, m.size, outer };
+  if (name) cxi_named_axes_use(&axis);
+  const bool resolved = cxi_derive_inner(&d, q, 0, q->n_args, args);
+  cxi_named_axes_use(outer);
+  return resolved ? write_vmap(&d, &m) : NULL;
 }

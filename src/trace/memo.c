@@ -6,6 +6,7 @@
 
 #include "base/alloc.h"
 #include "ops/ops.h"
+#include "trace/axes.h"
 #include "trace/call.h"
 
 enum { BUCKETS = 8192, DEEPEST = 200 };
@@ -221,7 +222,9 @@ static cxi_entry *fail_cycle(cxi_request *request, const pending *from) {
 
 /* The key in words of 32 bits. */
 static uint32_t key_words(const cxi_request *q) {
-  return 6 + q->n_captures + q->n_args;
+  uint32_t n = 6 + q->n_captures + q->n_args;
+  for (const cxi_named_axis *a = cxi_named_axes_now(); a; a = a->outer) n += 3;
+  return n;
 }
 
 static void fill_key(const cxi_request *q, uint32_t *out) {
@@ -237,6 +240,13 @@ static void fill_key(const cxi_request *q, uint32_t *out) {
   for (uint32_t i = 0; i < q->n_captures; i++) out[6 + i] = q->captures[i];
   out += 6 + q->n_captures;
   for (uint32_t i = 0; i < q->n_args; i++) out[i] = q->args[i];
+  out += q->n_args;
+  for (const cxi_named_axis *a = cxi_named_axes_now(); a;
+       a = a->outer, out += 3) {
+    out[0] = a->name;
+    out[1] = (uint32_t)a->size;
+    out[2] = (uint32_t)((uint64_t)a->size >> 32);
+  }
 }
 
 static cxi_entry *make(cxi_request *q) {

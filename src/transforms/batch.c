@@ -4,6 +4,10 @@
 #include "ops/lax.h"
 #include "transforms/walk.h"
 
+/* The name of the axis that this thread batches: rules batch sub-programs with
+ * it, and collectives that have it are resolved. 0: it has none. */
+static _Thread_local cxi_name axis_name;
+
 /* Whether a batch axis more is a type: not beyond the most axes or elements. */
 static bool has_room(const char *what, cxi_type type, int64_t size) {
   const cx_dims shape = cxi_dims_insert(*cxi_type_shape(type), 0, size);
@@ -21,16 +25,29 @@ static cx to_front(cx x, int axis, int64_t size) {
   return axis < 0 ? cxi_insert_axis(x, 0, size) : cxi_move_axis(x, axis, 0);
 }
 
+static void note_name(cxi_name name, void *found) {
+  *(bool *)found |= name == axis_name;
+}
+
+/* Whether the equation has something to do with the axis by its name. */
+static bool names_axis(const cxi_walk *w, const cxi_equation *e) {
+  bool found = false;
+  if (axis_name && cxi_names_have(&w->p->axes, axis_name))
+    cxi_params_each_axis((cxi_prim)e->prim, e->params, note_name, &found);
+  return found;
+}
+
 static void batch_equation(cxi_walk *w, const cxi_equation *e, const int *axis,
                            int64_t size, int *out_axis) {
   uint32_t k = 0;
   while (k < e->n_in && axis[k] < 0) k++;
   for (uint32_t i = 0; i < e->n_out; i++) out_axis[i] = -1;
-  if (k == e->n_in) {
+  if (k == e->n_in && !names_axis(w, e)) {
     cxi_walk_emit(w, e);
     return;
   }
-  const cxi_rule rule = cxi_walk_rule(w, e);
+  cxi_rule rule = cxi_walk_rule(w, e);
+  rule.axis_name = axis_name;
   if (!rule.row->batch) {
     cxi_walk_no_rule("vmap", &rule, k, rule.row->no_batch);
     return;
@@ -112,18 +129,39 @@ static const cxi_program *batch(cxi_task *task, const bool *batched_in,
   return cxi_task_finish(task, &b, "_batch", p->n_in, in, p->n_out, out);
 }
 
-const cxi_program *cxi_batch(const cxi_program *p, const bool *batched_in,
-                             int64_t size, const bool *force_out,
-                             bool *batched_out, cxi_error *error) {
+const cxi_program *cxi_batch_within(const cxi_program *p,
+                                    const bool *batched_in, int64_t size,
+                                    const bool *force_out, bool *batched_out,
+                                    cxi_error *error) {
   cxi_task task;
   cxi_task_begin(&task, CXI_BATCH, p, batched_out, p->n_out, error);
   cxi_memo_key_mask(&task.key, batched_in, p->n_in);
   cxi_memo_key_mask(&task.key, force_out, p->n_out);
   cxi_bytes_add_u64(&task.key, (uint64_t)size);
+  cxi_bytes_add_u32(&task.key,
+                    cxi_names_have(&p->axes, axis_name) ? axis_name : 0);
   if (!cxi_task_found(&task)) {
     task.memo.a = batch(&task, batched_in, size, force_out, batched_out);
     cxi_task_keep(&task, task.memo.a != NULL);
   }
   cxi_task_end(&task);
   return task.memo.a;
+}
+
+const cxi_program *cxi_batch_named(const cxi_program *p, cxi_name name,
+                                   const bool *batched_in, int64_t size,
+                                   const bool *force_out, bool *batched_out,
+                                   cxi_error *error) {
+  const cxi_name before = axis_name;
+  axis_name = name;
+  const cxi_program *q =
+      cxi_batch_within(p, batched_in, size, force_out, batched_out, error);
+  axis_name = before;
+  return q;
+}
+
+const cxi_program *cxi_batch(const cxi_program *p, const bool *batched_in,
+                             int64_t size, const bool *force_out,
+                             bool *batched_out, cxi_error *error) {
+  return cxi_batch_named(p, 0, batched_in, size, force_out, batched_out, error);
 }

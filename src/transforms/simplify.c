@@ -53,6 +53,7 @@ static uint64_t hash_field(uint64_t h, const cxi_field *field, const void *at) {
   case CXI_FIELD_program:
     return mix(h, (uint64_t)(uintptr_t) * (const cxi_program *const *)at);
   case CXI_FIELD_names:
+  case CXI_FIELD_axis_names:
   case CXI_FIELD_programs:
     return h;
   }

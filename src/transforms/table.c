@@ -54,7 +54,7 @@ static const cxi_program *batch(const cxi_program *p, const bool *batched_in,
                                 bool *batched_out) {
   cxi_error error = { 0 };
   const cxi_program *q =
-      cxi_batch(p, batched_in, size, force_out, batched_out, &error);
+      cxi_batch_within(p, batched_in, size, force_out, batched_out, &error);
   if (!q) report(&error);
   return q;
 }

@@ -46,6 +46,16 @@ const cxi_program *cxi_vjp(const cxi_program *p, const bool *wrt,
 const cxi_program *cxi_batch(const cxi_program *p, const bool *batched_in,
                              int64_t size, const bool *force_out,
                              bool *batched_out, cxi_error *error);
+/* Over an axis with a name: resolves the collectives that have it (0: none). */
+const cxi_program *cxi_batch_named(const cxi_program *p, cxi_name name,
+                                   const bool *batched_in, int64_t size,
+                                   const bool *force_out, bool *batched_out,
+                                   cxi_error *error);
+/* For rules: a sub-program over the axis of the batch that they are part of. */
+const cxi_program *cxi_batch_within(const cxi_program *p,
+                                    const bool *batched_in, int64_t size,
+                                    const bool *force_out, bool *batched_out,
+                                    cxi_error *error);
 
 /* Dead code, common subexpressions, forwarding; the same bits. */
 const cxi_program *cxi_simplify(const cxi_program *p, cxi_error *error);

@@ -33,7 +33,16 @@ typedef enum cx_op {
   CX_OP_LOG10, CX_OP_DEG2RAD, CX_OP_RAD2DEG, CX_OP_SINC, CX_OP_NDTR,
   CX_OP_LOG_NDTR, CX_OP_LOGIT, CX_OP_ENTR, CX_OP_POLYGAMMA, CX_OP_ZETA,
   CX_OP_IGAMMA, CX_OP_IGAMMAC, CX_OP_IGAMMA_GRAD_A, CX_OP_RANDOM_GAMMA_GRAD,
-  CX_OP_BETALN, CX_OP_HYPOT, CX_OP_LOGADDEXP2, CX_OP_XLOGY, CX_OP_XLOG1PY
+  CX_OP_BETALN, CX_OP_HYPOT, CX_OP_LOGADDEXP2, CX_OP_XLOGY, CX_OP_XLOG1PY,
+  /* here again */
+  CX_OP_ROUND_AWAY, CX_OP_SIGN_BIT, CX_OP_POPULATION_COUNT, CX_OP_CLZ,
+  CX_OP_MULHI, CX_OP_SHR_LOGICAL, CX_OP_SHR_ARITHMETIC, CX_OP_NEXTAFTER,
+  CX_OP_COPYSIGN, CX_OP_HEAVISIDE, CX_OP_FMAX, CX_OP_FMIN,
+  /* nn.h */
+  CX_OP_ELU, CX_OP_SELU, CX_OP_CELU, CX_OP_LOG_SIGMOID, CX_OP_RELU6,
+  CX_OP_LEAKY_RELU, CX_OP_HARD_TANH, CX_OP_HARD_SIGMOID, CX_OP_HARD_SILU,
+  CX_OP_SOFT_SIGN, CX_OP_MISH, CX_OP_SQUAREPLUS, CX_OP_SPARSE_PLUS,
+  CX_OP_SPARSE_SIGMOID
 } cx_op;
 CX_API CX_USED cx cx_unary_(cx_op op, cx a, const char *at);
 /* Operands in an array: C leaves the order of arguments open, and GCC and
@@ -79,6 +88,7 @@ CX_API CX_USED cx cx_fold_(cx_op op, int n, const cx *operands, const char *at);
 #define cx_floor(a) CX_U(CX_OP_FLOOR, a)
 #define cx_ceil(a) CX_U(CX_OP_CEIL, a)
 #define cx_round(a) CX_U(CX_OP_ROUND, a)   /* halves to even */
+#define cx_round_away(a) CX_U(CX_OP_ROUND_AWAY, a) /* halves away from 0 */
 #define cx_is_nan(a) CX_U(CX_OP_IS_NAN, a) /* -> bool */
 #define cx_is_finite(a) CX_U(CX_OP_IS_FINITE, a)
 /* bool: logical; integers: every bit */
@@ -97,6 +107,11 @@ CX_API CX_USED cx cx_fold_(cx_op op, int n, const cx *operands, const char *at);
 /* NaN if one is; a tie gives half of the gradient to each. */
 #define cx_maximum(a, b) CX_B(CX_OP_MAXIMUM, a, b)
 #define cx_minimum(a, b) CX_B(CX_OP_MINIMUM, a, b)
+/* The other one if one is NaN; of equal ones b, which takes the gradient. */
+#define cx_fmax(a, b) CX_B(CX_OP_FMAX, a, b)
+#define cx_fmin(a, b) CX_B(CX_OP_FMIN, a, b)
+/* 0 where a < 0, 1 where a > 0, b where a is 0; NaN of NaN; floats */
+#define cx_heaviside(a, b) CX_B(CX_OP_HEAVISIDE, a, b)
 /* log(e^a + e^b) without overflow */
 #define cx_logaddexp(a, b) CX_B(CX_OP_LOGADDEXP, a, b)
 
@@ -114,11 +129,36 @@ CX_API CX_USED cx cx_fold_(cx_op op, int n, const cx *operands, const char *at);
 #define cx_xor(a, b) CX_B(CX_OP_XOR, a, b)
 #define cx_shl(a, b) CX_B(CX_OP_SHL, a, b)
 #define cx_shr(a, b) CX_B(CX_OP_SHR, a, b) /* signed: fills with the sign */
+#define cx_shr_logical(a, b) CX_B(CX_OP_SHR_LOGICAL, a, b)       /* with 0 */
+#define cx_shr_arithmetic(a, b) CX_B(CX_OP_SHR_ARITHMETIC, a, b) /* first bit */
+/* Integers: the bits that are set; the zeros before the first of them, all bits
+ * of 0; the upper half of the product of twice the width. Not differentiable. */
+#define cx_population_count(a) CX_U(CX_OP_POPULATION_COUNT, a)
+#define cx_clz(a) CX_U(CX_OP_CLZ, a)
+#define cx_mulhi(a, b) CX_B(CX_OP_MULHI, a, b)
+/* Floats: whether the sign is set, of -0 and NaN too -> bool; a with b's sign,
+ * which has no gradient; the number next to a in b's direction, b if they are
+ * equal, not differentiable. */
+#define cx_sign_bit(a) CX_U(CX_OP_SIGN_BIT, a)
+#define cx_copysign(a, b) CX_B(CX_OP_COPYSIGN, a, b)
+#define cx_nextafter(a, b) CX_B(CX_OP_NEXTAFTER, a, b)
+/* Floats rounded, halves to even, to what a format of so many bits holds, in
+ * the same dtype: cx_reduce_precision(a, 8, 7) is bf16. exponent_bits >= 1,
+ * mantissa_bits >= 0, or CX_EUSER. The gradient is rounded too. */
+#define cx_reduce_precision(a, exponent_bits, mantissa_bits) \
+  cx_reduce_precision_((a), (exponent_bits), (mantissa_bits), CX_AT)
+CX_API CX_USED cx cx_reduce_precision_(cx tree, int exponent_bits,
+                                       int mantissa_bits, const char *at);
 
 /* c ? a : b, c bool; all three broadcast. The side that is not taken gets the
  * gradient 0, which an infinite derivative behind it turns into NaN: guard the
  * operand there. */
 #define cx_where(c, a, b) cx_where_(CX_AS(c, a, b), CX_AT)
+/* cx_select_n(which, case 0, case 1, ...): the case of which's number, an integer
+ * that is clamped to those there are, or bool for two. All broadcast. */
+#define cx_select_n(which, ...) \
+  cx_select_n_((which), CX_AS(__VA_ARGS__), CX_AT)
+CX_API CX_USED cx cx_select_n_(cx which, int n, const cx *cases, const char *at);
 /* min(max(a, lo), hi); passes a gradient strictly inside. */
 #define cx_clip(a, lo, hi) cx_clip_(CX_AS(a, lo, hi), CX_AT)
 /* Another dtype. Floats to integers truncate and saturate, NaN becomes 0;

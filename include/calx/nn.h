@@ -15,6 +15,24 @@ extern "C" {
 #define cx_softplus(a) CX_U(CX_OP_SOFTPLUS, a)
 #define cx_gelu(a) CX_U(CX_OP_GELU, a)           /* erf form */
 #define cx_gelu_tanh(a) CX_U(CX_OP_GELU_TANH, a) /* tanh form */
+/* x above 0; below: e^x - 1; the same times 1.6733, all times 1.0507; a e^(x/a)
+ * - a, a = 1; x / 100. */
+#define cx_elu(a) CX_U(CX_OP_ELU, a)
+#define cx_selu(a) CX_U(CX_OP_SELU, a) /* Klambauer et al. arXiv:1706.02515 */
+#define cx_celu(a) CX_U(CX_OP_CELU, a)
+#define cx_leaky_relu(a) CX_U(CX_OP_LEAKY_RELU, a)
+#define cx_log_sigmoid(a) CX_U(CX_OP_LOG_SIGMOID, a) /* log(sigmoid(x)) */
+/* x clipped to 0 .. 6, to -1 .. 1; relu6(x + 3) / 6, and times x */
+#define cx_relu6(a) CX_U(CX_OP_RELU6, a)
+#define cx_hard_tanh(a) CX_U(CX_OP_HARD_TANH, a)
+#define cx_hard_sigmoid(a) CX_U(CX_OP_HARD_SIGMOID, a)
+#define cx_hard_silu(a) CX_U(CX_OP_HARD_SILU, a)
+#define cx_soft_sign(a) CX_U(CX_OP_SOFT_SIGN, a) /* x / (1 + |x|) */
+#define cx_mish(a) CX_U(CX_OP_MISH, a)           /* x tanh(softplus(x)) */
+#define cx_squareplus(a) CX_U(CX_OP_SQUAREPLUS, a) /* (x + sqrt(x^2 + 4)) / 2 */
+/* 0 below -1, (x + 1)^2 / 4 to 1, then x; and its slope */
+#define cx_sparse_plus(a) CX_U(CX_OP_SPARSE_PLUS, a)
+#define cx_sparse_sigmoid(a) CX_U(CX_OP_SPARSE_SIGMOID, a)
 /* cx_softmax(x): over the last axis; cx_softmax(x, axis) */
 #define cx_softmax(...) CX_LAST(cx_softmax_, __VA_ARGS__, -1, )
 #define cx_log_softmax(...) CX_LAST(cx_log_softmax_, __VA_ARGS__, -1, )

@@ -104,6 +104,32 @@ static const op_entry ops[] = {
   [CX_OP_LOGADDEXP2] = { "logaddexp2", 2, CXI_PRIM_NONE, true },
   [CX_OP_XLOGY] = { "xlogy", 2, CXI_PRIM_NONE, true },
   [CX_OP_XLOG1PY] = { "xlog1py", 2, CXI_PRIM_NONE, true },
+  [CX_OP_ROUND_AWAY] = { "round_away", 1, CXI_PRIM_NONE, true },
+  [CX_OP_SIGN_BIT] = { "sign_bit", 1, CXI_PRIM_NONE, true },
+  [CX_OP_POPULATION_COUNT] = { "population_count", 1, CXI_PRIM_population_count, false },
+  [CX_OP_CLZ] = { "clz", 1, CXI_PRIM_clz, false },
+  [CX_OP_MULHI] = { "mulhi", 2, CXI_PRIM_mulhi, false },
+  [CX_OP_SHR_LOGICAL] = { "shr_logical", 2, CXI_PRIM_shift_right_logical, false },
+  [CX_OP_SHR_ARITHMETIC] = { "shr_arithmetic", 2, CXI_PRIM_shift_right_arithmetic, false },
+  [CX_OP_NEXTAFTER] = { "nextafter", 2, CXI_PRIM_nextafter, true },
+  [CX_OP_COPYSIGN] = { "copysign", 2, CXI_PRIM_NONE, true },
+  [CX_OP_HEAVISIDE] = { "heaviside", 2, CXI_PRIM_NONE, true },
+  [CX_OP_FMAX] = { "fmax", 2, CXI_PRIM_NONE, false },
+  [CX_OP_FMIN] = { "fmin", 2, CXI_PRIM_NONE, false },
+  [CX_OP_ELU] = { "elu", 1, CXI_PRIM_NONE, true },
+  [CX_OP_SELU] = { "selu", 1, CXI_PRIM_NONE, true },
+  [CX_OP_CELU] = { "celu", 1, CXI_PRIM_NONE, true },
+  [CX_OP_LOG_SIGMOID] = { "log_sigmoid", 1, CXI_PRIM_NONE, true },
+  [CX_OP_LEAKY_RELU] = { "leaky_relu", 1, CXI_PRIM_NONE, true },
+  [CX_OP_RELU6] = { "relu6", 1, CXI_PRIM_NONE, true },
+  [CX_OP_HARD_TANH] = { "hard_tanh", 1, CXI_PRIM_NONE, true },
+  [CX_OP_HARD_SIGMOID] = { "hard_sigmoid", 1, CXI_PRIM_NONE, true },
+  [CX_OP_HARD_SILU] = { "hard_silu", 1, CXI_PRIM_NONE, true },
+  [CX_OP_SOFT_SIGN] = { "soft_sign", 1, CXI_PRIM_NONE, true },
+  [CX_OP_MISH] = { "mish", 1, CXI_PRIM_NONE, true },
+  [CX_OP_SQUAREPLUS] = { "squareplus", 1, CXI_PRIM_NONE, true },
+  [CX_OP_SPARSE_PLUS] = { "sparse_plus", 1, CXI_PRIM_NONE, true },
+  [CX_OP_SPARSE_SIGMOID] = { "sparse_sigmoid", 1, CXI_PRIM_NONE, true },
 };
 enum { N_OPS = sizeof ops / sizeof *ops };
 
@@ -142,7 +168,8 @@ static cx relu(cx x) {
 static cx promoted_jax(cx_op op, cx a) {
   if (is_bool(a) && (op == CX_OP_SQUARE || op == CX_OP_RELU))
     return cxi_convert(a, CX_I32);
-  if (!ops[op].floating || op == CX_OP_ROUND) return a;
+  if (!ops[op].floating || op == CX_OP_ROUND || op == CX_OP_ROUND_AWAY)
+    return a;
   return cxi_convert(a, cxi_inexact_jax(cxi_dtype_at(a)));
 }
 /* Integers are whole; what is unsigned or bool is not negative. */
@@ -151,7 +178,8 @@ static bool is_identity(cx_op op, cx a) {
     return true;
   if (cxi_promotion_now() != CX_PROMOTE_JAX || is_float(a)) return false;
   return op == CX_OP_FLOOR || op == CX_OP_CEIL ||
-         (op == CX_OP_ROUND && !is_bool(a)) || (op == CX_OP_ABS && is_bool(a));
+         
+         ((op == CX_OP_ROUND || op == CX_OP_ROUND_AWAY) && !is_bool(a)) || (op == CX_OP_ABS && is_bool(a));
 }
 
 cx cxi_op_unary(cx_op op, cx a) {
@@ -172,6 +200,8 @@ cx cxi_op_unary(cx_op op, cx a) {
     return cxi_div(cxi_number_like(a, 1), a);
   case CX_OP_ROUND:
     return cxi_round(a, false);
+  case CX_OP_ROUND_AWAY:
+    return cxi_round(a, true);
   case CX_OP_IS_NAN:
     return cxi_compare(CXI_PRIM_ne, a, a);
   case CX_OP_RELU:
@@ -264,9 +294,18 @@ static cx power(cx a, cx b) {
 
 /* On bool, sums and products are or and and. */
 static cxi_prim logical(cx_op op) {
-  return op == CX_OP_ADD || op == CX_OP_MAXIMUM   ? CXI_PRIM_or
-         : op == CX_OP_MUL || op == CX_OP_MINIMUM ? CXI_PRIM_and
-                                                  : CXI_PRIM_NONE;
+  switch (op) {
+  case CX_OP_ADD:
+  case CX_OP_MAXIMUM:
+  case CX_OP_FMAX:
+    return CXI_PRIM_or;
+  case CX_OP_MUL:
+  case CX_OP_MINIMUM:
+  case CX_OP_FMIN:
+    return CXI_PRIM_and;
+  default:
+    return CXI_PRIM_NONE;
+  }
 }
 static cx apply(cx_op op, cx a, cx b) {
   if (is_bool(a) && logical(op)) return cxi_binary(logical(op), a, b);
@@ -300,7 +339,8 @@ static cx apply(cx_op op, cx a, cx b) {
 static bool counts(cx_op op) {
   return op == CX_OP_FLOOR_DIVIDE || op == CX_OP_MOD || op == CX_OP_POWER ||
          op == CX_OP_REM || op == CX_OP_DIV || op == CX_OP_SHL ||
-         op == CX_OP_SHR;
+         op == CX_OP_SHR || op == CX_OP_SHR_LOGICAL ||
+         op == CX_OP_SHR_ARITHMETIC || op == CX_OP_MULHI;
 }
 static cx binary(cx_op op, cx a, cx b) {
   const char *name = ops[op].name;
@@ -368,6 +408,16 @@ cx cxi_op_clip(cx a, cx lo, cx hi) {
   if (!cxi_broadcast_shape("clip", 3, all, &shape, &poison)) return poison;
   return cxi_clamp(cxi_spread(all[1], shape), cxi_broadcast_to(all[0], shape),
                    cxi_spread(all[2], shape));
+}
+cx cxi_op_reduce_precision(cx a, int exponent_bits, int mantissa_bits) {
+  cx poison;
+  if (!cxi_operand("reduce_precision", &a, &poison)) return poison;
+  if (exponent_bits < 1 || mantissa_bits < 0)
+    return cxi_fail(CX_EUSER,
+                    "reduce_precision: needs exponent bits >= 1 and mantissa "
+                    "bits >= 0, got %d and %d",
+                    exponent_bits, mantissa_bits);
+  return cxi_reduce_precision(a, exponent_bits, mantissa_bits);
 }
 cx cxi_op_cast(cx a, cx_dtype type) {
   cx poison;

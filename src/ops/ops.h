@@ -89,12 +89,14 @@ cx cxi_op_betainc(cx a, cx b, cx x);
 cx cxi_op_where(cx condition, cx a, cx b);
 cx cxi_op_clip(cx a, cx lo, cx hi);
 cx cxi_op_cast(cx a, cx_dtype type);
+cx cxi_op_reduce_precision(cx a, int exponent_bits, int mantissa_bits);
 cx cxi_op_full_like(cx a, cx value);
 cx cxi_op_stop_gradient(cx a);
 cx cxi_op_checkpoint_name(cx a, const char *name);
 /* Composites of activations (nn.c); x floating. */
 cx cxi_gelu(cx x);
 cx cxi_gelu_tanh(cx x);
+cx cxi_activation(cx_op op, cx x); /* the other ones of nn.h */
 const char *cxi_op_name(cx_op op);   /* "add" */
 int cxi_op_arity(cx_op op);          /* 1 or 2 */
 cx_op cxi_op_find(const char *name); /* 0: unknown */

@@ -98,8 +98,17 @@ static cx unscaled(cxi_prim prim, cx x) {
   return cxi_mul(half, cxi_mul(half, unary(prim, x)));
 }
 
+/* Set of -0 and NaN too, hence read from the bits. */
+static cx sign_bit(cx x) {
+  const size_t bytes = cxi_dtype_bytes(cxi_dtype_at(x));
+  const cx_dtype word = bytes == 2 ? CX_I16 : bytes == 4 ? CX_I32 : CX_I64;
+  return compare(CXI_PRIM_lt, cxi_bitcast(cxi_stop_gradient(x), word), 0);
+}
+
 cx cxi_special_unary(cx_op op, cx x) {
   switch (op) {
+  case CX_OP_SIGN_BIT:
+    return sign_bit(x);
   case CX_OP_LOG10:
     return cxi_div(unary(CXI_PRIM_log, x), cxi_number_like(x, M_LN10));
   case CX_OP_DEG2RAD:
@@ -121,7 +130,7 @@ cx cxi_special_unary(cx_op op, cx x) {
   case CX_OP_I1:
     return unscaled(CXI_PRIM_bessel_i1e, x);
   default:
-    return cxi_fail(CX_ENORULE, "%s: no such operation", cxi_op_name(op));
+    return cxi_activation(op, x);
   }
 }
 
@@ -179,6 +188,26 @@ static cx betaln(cx x, cx y) {
                  cxi_select(large, direct, cxi_add(main, rests)));
 }
 
+static cx copysign_of(cx a, cx b) {
+  cx same = cxi_compare(CXI_PRIM_eq, sign_bit(a), sign_bit(b));
+  return cxi_select(same, cxi_neg(a), a);
+}
+
+static cx heaviside(cx a, cx b) {
+  cx sign = unary(CXI_PRIM_sign, cxi_stop_gradient(a));
+  cx zero = compare(CXI_PRIM_eq, sign, 0);
+  cx step = cxi_max(sign, cxi_zeros(cxi_type_at(sign)));
+  return cxi_select(zero, step, b);
+}
+
+/* a where it is greater (less) or alone a number. */
+static cx fmax_of(cxi_prim compare_by, cx a, cx b) {
+  cx wins = cxi_compare(compare_by, a, b);
+  if (cxi_dtype_is_float(cxi_dtype_at(b)))
+    wins = cxi_binary(CXI_PRIM_or, wins, cxi_compare(CXI_PRIM_ne, b, b));
+  return cxi_select(wins, b, a);
+}
+
 cx cxi_special_binary(cx_op op, cx a, cx b) {
   cx_dims shape = cxi_shape_at(cxi_rank_at(a) ? a : b);
   a = cxi_broadcast_to(a, shape), b = cxi_broadcast_to(b, shape);
@@ -193,6 +222,14 @@ cx cxi_special_binary(cx_op op, cx a, cx b) {
     return times_log(a, b, -1);
   case CX_OP_BETALN:
     return betaln(a, b);
+  case CX_OP_COPYSIGN:
+    return copysign_of(a, b);
+  case CX_OP_HEAVISIDE:
+    return heaviside(a, b);
+  case CX_OP_FMAX:
+    return fmax_of(CXI_PRIM_gt, a, b);
+  case CX_OP_FMIN:
+    return fmax_of(CXI_PRIM_lt, a, b);
   default:
     return cxi_fail(CX_ENORULE, "%s: no such operation", cxi_op_name(op));
   }

@@ -99,6 +99,24 @@ cx cx_cast_(cx tree, cx_dtype type, const char *at) {
                    cxi_tree_map("cast", false, 1, &tree, cast_leaf, &type));
 }
 
+typedef struct precision {
+  int exponent_bits, mantissa_bits;
+} precision;
+
+static cx precision_leaf(const cx *leaves, void *user) {
+  const precision *p = user;
+  return cxi_op_reduce_precision(leaves[0], p->exponent_bits,
+                                 p->mantissa_bits);
+}
+
+cx cx_reduce_precision_(cx tree, int exponent_bits, int mantissa_bits,
+                        const char *at) {
+  const cxi_name before = cxi_enter(at);
+  precision p = { exponent_bits, mantissa_bits };
+  return cxi_leave(before, cxi_tree_map("reduce_precision", false, 1, &tree,
+                                        precision_leaf, &p));
+}
+
 /* -- of one tree ---------------------------------------------------------- */
 
 static cx full_like_leaf(const cx *leaves, void *value) {

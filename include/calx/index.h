@@ -2,7 +2,7 @@
 #ifndef CALX_INDEX_H
 #define CALX_INDEX_H
 
-#include "calx/literal.h"
+#include "calx/function.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -18,6 +18,10 @@ extern "C" {
  * Updates that meet at one place take turns in the order of the index. Those
  * of a product have a derivative only where none meet (.unique). cx_at_div
  * divides by the product of the values of a place.
+ * x.at[i].apply(f)           cx_at_apply(x, (i), CX_FN(f))
+ * f: an array of x's dtype -> one of its type, element by element. A place
+ * that is named k times gets f k times, in k turns of a loop over the indices;
+ * with .unique there is one turn for all.
  * x.at[i].get(mode="fill")   cx_at_get(x, (i), .mode = CX_FILL)
  * reads like cx_index; CX_FILL gives NaN, the least integer, the greatest
  * unsigned one or true for what is out of bounds.
@@ -79,6 +83,10 @@ typedef enum cx_at_kind {
 #define cx_at_max(...) CX_UPDATE(CX_AT_MAX, __VA_ARGS__, )
 #define cx_at_sub(...) CX_UPDATE(CX_AT_SUB, __VA_ARGS__, )
 #define cx_at_div(...) CX_UPDATE(CX_AT_DIV, __VA_ARGS__, )
+#define cx_at_apply(...) CX_APPLY(__VA_ARGS__, )
+#define CX_APPLY(a, ix, f, ...)                                         \
+  cx_at_apply_(CX_A(a), CX_IXS ix, (f), CX_OPT(cx_at_opt, __VA_ARGS__), \
+               CX_AT)
 #define cx_at_get(...) CX_READ(__VA_ARGS__, )
 #define CX_READ(a, ix, ...)                                            \
   cx_at_get_(CX_A(a), CX_IXS ix, CX_OPT(cx_at_opt, __VA_ARGS__), CX_AT)
@@ -88,6 +96,8 @@ typedef enum cx_at_kind {
 CX_API CX_USED cx cx_index_(cx a, int n, const cx_ix *index, const char *at);
 CX_API CX_USED cx cx_at_get_(cx a, int n, const cx_ix *index, cx_at_opt opt,
                             const char *at);
+CX_API CX_USED cx cx_at_apply_(cx a, int n, const cx_ix *index, cx_fn f,
+                               cx_at_opt opt, const char *at);
 CX_API CX_USED cx cx_update_(cx_at_kind kind, cx a, int n, const cx_ix *index,
                             cx value, cx_at_opt opt, const char *at);
 

@@ -37,6 +37,12 @@ cx_dims cxi_subscript_window(const cxi_subscript *s);
 /* Both steps; mode says what an array's index out of bounds gives. */
 cx cxi_subscript_read(const cxi_subscript *s, cx a, cx_mode mode);
 
+/* a with the basic result replaced. */
+cx cxi_subscript_write(const cxi_subscript *s, cx a, cx region);
+
+/* What is outside: updates are dropped unless the mode says otherwise. */
+cx_mode cxi_update_mode(cx_mode mode);
+
 /* One of cx_mode. */
 bool cxi_is_mode(const char *op, cx_mode mode, cx *out_poison);
 

@@ -62,8 +62,7 @@ static cx update_masked(cx_at_kind kind, cx a, cx mask, cx value) {
 
 /* -- index arrays --------------------------------------------------------- */
 
-/* What is outside: updates are dropped unless the mode says otherwise. */
-static cx_mode update_mode(cx_mode mode) {
+cx_mode cxi_update_mode(cx_mode mode) {
   return mode == CX_DEFAULT || mode == CX_FILL ? CX_DROP : mode;
 }
 /* Subtraction adds what is negated; division divides by a product. */
@@ -84,7 +83,7 @@ static cx scatter_by_kind(cx_at_kind kind, cx a, cx indices, cx value,
 static cx scatter_arrays(cx_at_kind kind, const cxi_subscript *s, cx a,
                          cx value, cx_at_opt opt) {
   cxi_scatter_params p = { .window = cxi_subscript_window(s),
-                           .mode = update_mode(opt.mode),
+                           .mode = cxi_update_mode(opt.mode),
                            .sorted = opt.sorted,
                            .unique = opt.unique };
   for (int i = 0; i < s->n_arrays; i++)
@@ -126,7 +125,7 @@ static void starts_of(const cxi_subscript *s, cx *out) {
   for (int i = 0; i < s->start.n; i++)
     out[i] = cxi_integer(CX_I32, s->start.d[i]);
 }
-static cx write_region(const cxi_subscript *s, cx a, cx region) {
+cx cxi_subscript_write(const cxi_subscript *s, cx a, cx region) {
   cx_dims shape = cxi_shape_at(a);
   if (s->whole) return cxi_reshape(region, shape);
   region = to_region(s, region);
@@ -167,13 +166,13 @@ static cx update(cx_at_kind kind, cx a, int n, const cx_ix *index, cx value,
     return poison;
   if (s.n_arrays) {
     cx region = cxi_subscript_basic(&s, a);
-    return write_region(&s, a, scatter_arrays(kind, &s, region, value, opt));
+    return cxi_subscript_write(&s, a, scatter_arrays(kind, &s, region, value, opt));
   }
   if (kind == CX_AT_ADD && unit_steps(&s) && !s.whole)
     return add_to_region(&s, a, value);
   if (kind != CX_AT_SET)
     value = combine(kind, cxi_subscript_basic(&s, a), value);
-  return write_region(&s, a, value);
+  return cxi_subscript_write(&s, a, value);
 }
 static bool is_kind(cx_at_kind kind) {
   return (int)kind >= 0 && kind <= CX_AT_DIV;
@@ -254,7 +253,7 @@ cx cx_scatter_general_(const char *at, cx_at_kind kind, cx a, cx starts,
     .start_map = cxi_dims_given(dims.start_map),
     .operand_batch = cxi_dims_given(dims.operand_batch),
     .index_batch = cxi_dims_given(dims.index_batch),
-    .mode = update_mode(opt.mode),
+    .mode = cxi_update_mode(opt.mode),
     .sorted = opt.sorted,
     .unique = opt.unique,
   };

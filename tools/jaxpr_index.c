@@ -106,7 +106,7 @@ static ref replace(jaxpr_program *p, const jaxpr_equation *e, const places *at,
       "unique=false]",
       jaxpr_list(at->window), jaxpr_list(at->inserted),
       jaxpr_list(at->start_map), jaxpr_list(at->operand_batch),
-      jaxpr_list(at->index_batch), jaxpr_list(sizes), mode(e, "fill"));
+      jaxpr_list(at->index_batch), jaxpr_list(sizes), mode(e, "clip"));
   two[0] = updates;
   three[2] = jaxpr_emit(p, x.dtype, updates.shape, 2, two,
                         "reduce[axes=(), body=@p%d]", at->function);
@@ -168,8 +168,7 @@ static ref replace_in_turn(jaxpr_program *p, const jaxpr_equation *e,
   ref in[3] = { e->in[0], in_turn(p, e->in[1], order, first),
                 in_turn(p, e->in[2], update_order, first) };
   for (int i = 0; i < at.index_batch.n; i++) at.index_batch.d[i] = i;
-  for (int i = 0; i < at.window.n; i++)
-    at.window.d[i] = at.index_batch.n + i;
+  for (int i = 0; i < at.window.n; i++) at.window.d[i] = at.index_batch.n + i;
   const int turn = one_turn(p, e, &at, in);
   return jaxpr_emit(p, e->out->dtype, e->out->shape, 3, in,
                     "scan[body=@p%d, length=%lld, reverse=false, unroll=1, "
@@ -182,8 +181,7 @@ static void write_scatter_by(jaxpr_program *p, jaxpr_equation *e,
   const places at = {
     .window = jaxpr_dims(json_object_get(d, "update_window_dims")),
     .inserted = jaxpr_dims(json_object_get(d, "inserted_window_dims")),
-    .start_map =
-        jaxpr_dims(json_object_get(d, "scatter_dims_to_operand_dims")),
+    .start_map = jaxpr_dims(json_object_get(d, "scatter_dims_to_operand_dims")),
     .operand_batch = jaxpr_dims(json_object_get(d, "operand_batching_dims")),
     .index_batch =
         jaxpr_dims(json_object_get(d, "scatter_indices_batching_dims")),

@@ -56,8 +56,7 @@ static cx sparse_plus(cx x) {
 }
 static cx sparse_sigmoid(cx x) {
   cx sum = cxi_offset(x, 1);
-  cx clipped =
-      cxi_clamp(cxi_number_like(x, 0), sum, cxi_number_like(x, 2));
+  cx clipped = cxi_clamp(cxi_number_like(x, 0), sum, cxi_number_like(x, 2));
   return cxi_scale(clipped, 0.5);
 }
 

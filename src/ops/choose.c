@@ -8,11 +8,11 @@ static bool number_of(cx *which, int n, cx *out_poison) {
   const cxi_kind kind = cxi_dtype_kind(type);
   if (type == CX_BOOL && n == 2) return true;
   if (kind != CXI_SIGNED && kind != CXI_UNSIGNED) {
-    *out_poison = cxi_fail(CX_EDTYPE,
-                           "select_n: %d cases are chosen by integers%s, got "
-                           "%s",
-                           n, n == 2 ? " or bool" : "",
-                           cxi_shown_of(*which).text);
+    *out_poison =
+        cxi_fail(CX_EDTYPE,
+                 "select_n: %d cases are chosen by integers%s, got "
+                 "%s",
+                 n, n == 2 ? " or bool" : "", cxi_shown_of(*which).text);
     return false;
   }
   const int64_t most = type == CX_I8 && n > 127   ? 127

@@ -98,7 +98,7 @@ static const op_entry ops[] = {
   [CX_OP_IGAMMAC] = { "igammac", 2, CXI_PRIM_igammac, true },
   [CX_OP_IGAMMA_GRAD_A] = { "igamma_grad_a", 2, CXI_PRIM_igamma_grad_a, true },
   [CX_OP_RANDOM_GAMMA_GRAD] = { "random_gamma_grad", 2,
-                              CXI_PRIM_random_gamma_grad, true },
+                                CXI_PRIM_random_gamma_grad, true },
   [CX_OP_BETALN] = { "betaln", 2, CXI_PRIM_NONE, true },
   [CX_OP_HYPOT] = { "hypot", 2, CXI_PRIM_NONE, true },
   [CX_OP_LOGADDEXP2] = { "logaddexp2", 2, CXI_PRIM_NONE, true },
@@ -106,11 +106,14 @@ static const op_entry ops[] = {
   [CX_OP_XLOG1PY] = { "xlog1py", 2, CXI_PRIM_NONE, true },
   [CX_OP_ROUND_AWAY] = { "round_away", 1, CXI_PRIM_NONE, true },
   [CX_OP_SIGN_BIT] = { "sign_bit", 1, CXI_PRIM_NONE, true },
-  [CX_OP_POPULATION_COUNT] = { "population_count", 1, CXI_PRIM_population_count, false },
+  [CX_OP_POPULATION_COUNT] = { "population_count", 1, CXI_PRIM_population_count,
+                               false },
   [CX_OP_CLZ] = { "clz", 1, CXI_PRIM_clz, false },
   [CX_OP_MULHI] = { "mulhi", 2, CXI_PRIM_mulhi, false },
-  [CX_OP_SHR_LOGICAL] = { "shr_logical", 2, CXI_PRIM_shift_right_logical, false },
-  [CX_OP_SHR_ARITHMETIC] = { "shr_arithmetic", 2, CXI_PRIM_shift_right_arithmetic, false },
+  [CX_OP_SHR_LOGICAL] = { "shr_logical", 2, CXI_PRIM_shift_right_logical,
+                          false },
+  [CX_OP_SHR_ARITHMETIC] = { "shr_arithmetic", 2,
+                             CXI_PRIM_shift_right_arithmetic, false },
   [CX_OP_NEXTAFTER] = { "nextafter", 2, CXI_PRIM_nextafter, true },
   [CX_OP_COPYSIGN] = { "copysign", 2, CXI_PRIM_NONE, true },
   [CX_OP_HEAVISIDE] = { "heaviside", 2, CXI_PRIM_NONE, true },
@@ -178,8 +181,9 @@ static bool is_identity(cx_op op, cx a) {
     return true;
   if (cxi_promotion_now() != CX_PROMOTE_JAX || is_float(a)) return false;
   return op == CX_OP_FLOOR || op == CX_OP_CEIL ||
-         
-         ((op == CX_OP_ROUND || op == CX_OP_ROUND_AWAY) && !is_bool(a)) || (op == CX_OP_ABS && is_bool(a));
+
+         ((op == CX_OP_ROUND || op == CX_OP_ROUND_AWAY) && !is_bool(a)) ||
+         (op == CX_OP_ABS && is_bool(a));
 }
 
 cx cxi_op_unary(cx_op op, cx a) {

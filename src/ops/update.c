@@ -166,7 +166,8 @@ static cx update(cx_at_kind kind, cx a, int n, const cx_ix *index, cx value,
     return poison;
   if (s.n_arrays) {
     cx region = cxi_subscript_basic(&s, a);
-    return cxi_subscript_write(&s, a, scatter_arrays(kind, &s, region, value, opt));
+    return cxi_subscript_write(&s, a,
+                               scatter_arrays(kind, &s, region, value, opt));
   }
   if (kind == CX_AT_ADD && unit_steps(&s) && !s.whole)
     return add_to_region(&s, a, value);

@@ -6,13 +6,12 @@
 #include "calx/tree.h"
 #include "ops/subscript.h"
 
-/* f(x), which has x's type; a C number stands for an array of it. */
+/* f(x), which has x's type; one number stands for an array of it. */
 static cx applied(cx_fn f, cx x) {
   cx y = cx_call(f, x);
+  if (cxi_is_poison(y)) return y;
   if (cxi_is_tree(y))
     return cxi_fail(CX_ETREE, "at_apply: the function gives a tree");
-  y = cxi_strong("at_apply", y, cxi_dtype_at(x));
-  if (cxi_is_poison(y) || cxi_is_poison(x)) return cxi_is_poison(y) ? y : x;
   if (cxi_rank_at(y) == 0 && cxi_dtype_at(y) == cxi_dtype_at(x))
     y = cxi_broadcast_scalar(y, cxi_shape_at(x));
   if (cxi_type_at(y) == cxi_type_at(x)) return y;
@@ -29,15 +28,17 @@ static cx applied(cx_fn f, cx x) {
 CX_STRUCT(places, (cx_fn, f), (cx_dims, axes), (cx_dims, window),
           (cx_dims, sizes), (int, mode));
 
+/* What is dropped is read from inside: a function of NaN would have derivatives
+ * that are NaN, also those by its captures. */
 static cx replaced(const places *p, cx x, cx indices, bool unique) {
   const cxi_gather_params read = {
     .offset = p->window,
     .collapsed = p->axes,
     .start_map = p->axes,
     .sizes = p->sizes,
-    .mode = p->mode == CX_DROP ? CX_FILL : (cx_mode)p->mode,
+    .mode = p->mode == CX_DROP ? CX_CLIP : (cx_mode)p->mode,
     .fill = __builtin_nan(""),
-    .unique = unique,
+    .unique = unique && p->mode != CX_DROP,
   };
   const cxi_scatter_params write = {
     .window = p->window,

@@ -105,8 +105,7 @@ typedef struct precision {
 
 static cx precision_leaf(const cx *leaves, void *user) {
   const precision *p = user;
-  return cxi_op_reduce_precision(leaves[0], p->exponent_bits,
-                                 p->mantissa_bits);
+  return cxi_op_reduce_precision(leaves[0], p->exponent_bits, p->mantissa_bits);
 }
 
 cx cx_reduce_precision_(cx tree, int exponent_bits, int mantissa_bits,

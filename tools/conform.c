@@ -8,6 +8,7 @@
 #include "compare.h"
 #include "derive.h"
 #include "jaxpr_text.h"
+#include "primals.h"
 #include "promotion.h"
 #include "record.h"
 #include "tables.h"
@@ -24,11 +25,6 @@ typedef struct reason {
 typedef struct known {
   char name[320], kind[32], why[96];
 } known;
-/* A primal program of the file being read, for its derived kinds. */
-typedef struct primal {
-  char *name, *text;
-  json_t *jaxpr;
-} primal;
 typedef struct conform {
   mode mode;
   bool verbose;
@@ -38,11 +34,15 @@ typedef struct conform {
   int n_reasons;
   known known[64];
   int n_known;
-  primal *primals;
-  int n_primals, cap_primals;
+  primals primals;
 } conform;
 
-static void skip(conform *c, const char *what) {
+static const char *text_of(const json_t *record, const char *name) {
+  const char *s = json_string_value(json_object_get(record, name));
+  return s ? s : "?";
+}
+
+static void count(conform *c, const char *what) {
   c->skipped++;
   for (int i = 0; i < c->n_reasons; i++)
     if (!strcmp(c->reasons[i].what, what)) {
@@ -55,9 +55,11 @@ static void skip(conform *c, const char *what) {
   r->n = 1;
 }
 
-static const char *text_of(const json_t *record, const char *name) {
-  const char *s = json_string_value(json_object_get(record, name));
-  return s ? s : "?";
+static void skip(conform *c, const json_t *record, const char *what) {
+  count(c, what);
+  if (c->verbose)
+    printf("left out %s (%s): %s\n", text_of(record, "name"),
+           text_of(record, "kind"), what);
 }
 
 static const char *known_reason(const conform *c, const json_t *record) {
@@ -77,7 +79,7 @@ static void fail(conform *c, const json_t *record, const char *why) {
   if (!excuse && !strncmp(status, "goal", 4)) excuse = "an accuracy goal";
   bool open = excuse != NULL;
   if (open)
-    skip(c, excuse);
+    count(c, excuse);
   else
     c->failed++;
   if (!open || c->verbose)
@@ -160,121 +162,39 @@ static void run_text(conform *c, const json_t *record, const char *text) {
 
 /* -- derived kinds -------------------------------------------------------- */
 
-static void remember(conform *c, json_t *record, const char *text) {
-  if (c->n_primals == c->cap_primals) {
-    int cap = 2 * c->cap_primals + 64;
-    primal *more = realloc(c->primals, (size_t)cap * sizeof *more);
-    if (!more) return;
-    c->primals = more, c->cap_primals = cap;
-  }
-  c->primals[c->n_primals++] =
-      (primal){ strdup(text_of(record, "name")), strdup(text),
-                json_incref(json_object_get(record, "jaxpr")) };
-}
-
-static const primal *find_primal(const conform *c, const char *name) {
-  for (int i = c->n_primals; i-- > 0;)
-    if (!strcmp(c->primals[i].name, name)) return &c->primals[i];
-  return NULL;
-}
-
-static void forget(conform *c) {
-  for (int i = 0; i < c->n_primals; i++) {
-    free(c->primals[i].name), free(c->primals[i].text);
-    json_decref(c->primals[i].jaxpr);
-  }
-  c->n_primals = 0;
-}
-
-/* The function without its constants, which become captures. */
-CX_STRUCT(closed_env, (cx_fn, f), (cx, consts));
-CX_DEF_ENV(closed, closed_env, e, inputs) {
-  cx items[JAXPR_MAX];
-  int n = 0, n_consts = cx_len(e->consts), n_in = cx_len(inputs);
-  for (int i = 0; i < n_consts; i++) items[n++] = cx_nth(e->consts, i);
-  for (int i = 0; i < n_in && n < JAXPR_MAX; i++)
-    items[n++] = cx_nth(inputs, i);
-  return cx_call(e->f, cx_tuple_n(n, items));
-}
-
-static cx_fn closed_function(const primal *p, cx *out_specs) {
-  const json_t *consts = json_object_get(p->jaxpr, "consts");
-  const json_t *ins = json_object_get(p->jaxpr, "in");
-  cx items[JAXPR_MAX];
-  jaxpr_writer w = { 0 };
-  int n = 0, m = 0;
-  cx_fn f = derive_flat(cx_parse(p->text));
-  for (size_t i = 0; i < json_array_size(consts); i++)
-    items[n++] = record_array(json_array_get(consts, i));
-  cx captured = cx_tuple_n(n, items);
-  for (size_t i = 0; i < json_array_size(ins); i++) {
-    ref t = jaxpr_binding(&w, json_array_get(ins, i));
-    items[m++] = cx_spec(t.dtype, t.shape);
-  }
-  *out_specs = cx_tuple_n(m, items);
-  return n ? CX_BIND(closed, .f = f, .consts = captured) : f;
-}
-
-/* A single vmap of the primal program: its inputs with one axis more. */
-static bool fits_inputs(const char *kind, cx specs, const json_t *record) {
-  const json_t *in = json_object_get(record, "in");
-  if (strcmp(kind, "vmap") || json_object_get(record, "in_axes") == NULL)
-    return true;
-  for (int i = 0; i < cx_len(specs); i++) {
-    const json_t *axis =
-        json_array_get(json_object_get(record, "in_axes"), (size_t)i);
-    cx_dims got =
-        jaxpr_dims(json_object_get(json_array_get(in, (size_t)i), "shape"));
-    cx_dims want = cx_shape(cx_nth(specs, i));
-    int64_t a = json_is_integer(axis) ? json_integer_value(axis) : -99;
-    if (a < 0 && a != -99) a += got.n;
-    if (a >= 0 && a < got.n) {
-      memmove(got.d + a, got.d + a + 1,
-              sizeof got.d[0] * (size_t)(got.n - a - 1));
-      got.n--;
-    }
-    if (got.n != want.n ||
-        memcmp(got.d, want.d, sizeof got.d[0] * (size_t)got.n) != 0)
-      return false;
-  }
-  return true;
-}
-
 /* Steps of Adam on the primal program's loss. */
 static void run_training(conform *c, const json_t *record, cx_fn f) {
   char why[256] = "";
   judge(c, record, train_matches(f, record, why, sizeof why), why);
 }
 
+/* The jaxpr of a derived record is what JAX made; only its results count. */
 static void run_derived(conform *c, const json_t *record, const char *kind) {
-  const primal *p = find_primal(c, text_of(record, "name"));
   const json_t *in = json_object_get(record, "in");
-  cx items[JAXPR_MAX], specs;
+  cx items[JAXPR_MAX];
+  char why[96];
+  origin o;
   bool handled;
-  if (!p) {
-    skip(c, "no primal program that can run");
-    return;
-  }
   if (!strncmp(text_of(record, "status"), "jax_wrong", 9)) {
-    skip(c, "jax_wrong: the primal program is JAX's formula");
+    skip(c, record, "jax_wrong: the primal program is JAX's formula");
     return;
   }
-  print_text(c, p->text);
-  cx_fn f = closed_function(p, &specs);
+  if (!primals_origin(&c->primals, record, &o, why, sizeof why)) {
+    skip(c, record, why);
+    free(o.text);
+    return;
+  }
+  print_text(c, o.text);
+  free(o.text);
   if (!strcmp(kind, "adam_step") || !strcmp(kind, "trajectory")) {
-    run_training(c, record, f);
+    run_training(c, record, o.f);
     return;
   }
-  if (!fits_inputs(kind, specs, record)) {
-    skip(c, "the primal record has other shapes");
-    return;
-  }
-  f = derive_kind(f, kind, specs, record, &handled);
+  cx_fn f = derive_kind(o.f, o.kind, o.specs, record, &handled);
   if (!handled) {
-    char what[80];
-    snprintf(what, sizeof what, "kind %.60s", kind);
+    snprintf(why, sizeof why, "kind %.60s", kind);
     cx_error(NULL);
-    skip(c, what);
+    skip(c, record, why);
     return;
   }
   int n = 0;
@@ -285,17 +205,10 @@ static void run_derived(conform *c, const json_t *record, const char *kind) {
 
 /* -- files ---------------------------------------------------------------- */
 
-/* Its program as text, to be freed: recorded as such, or translated. */
-static char *text_of_program(const json_t *record, jaxpr_writer *w) {
-  const char *text = json_string_value(json_object_get(record, "text"));
-  const json_t *jaxpr = json_object_get(record, "jaxpr");
-  return text ? strdup(text) : jaxpr ? jaxpr_to_text(jaxpr, w) : NULL;
-}
-
 static void run_program(conform *c, const json_t *record, const char *text,
                         const jaxpr_writer *w) {
   if (!text && w->missing[0])
-    skip(c, w->missing);
+    skip(c, record, w->missing);
   else if (!text)
     fail(c, record, w->error);
   else if (c->mode == MODE_TEXT)
@@ -321,21 +234,20 @@ static bool each_record(json_t *record, void *user) {
     return true;
   }
   const bool derived = c->mode == MODE_GRAD || c->mode == MODE_VMAP;
-  const bool is_primal = !strcmp(kind, "primal");
   jaxpr_writer w = { 0 };
-  char *text = !derived || is_primal ? text_of_program(record, &w) : NULL;
+  char *text = derived ? NULL : primals_text(record, &w);
   cx_error(NULL);
   if (!derived) {
     /* Without a program of its own it belongs to the derived modes alone. */
     if (text || json_object_get(record, "jaxpr"))
       run_program(c, record, text, &w);
     else if (w.missing[0])
-      skip(c, w.missing);
-  } else if (is_primal) {
-    if (text) remember(c, record, text);
-  } else if (strcmp(kind, "fwd") &&
-             derive_is_vmap(kind) == (c->mode == MODE_VMAP)) {
-    run_derived(c, record, kind);
+      skip(c, record, w.missing);
+  } else {
+    if (!primals_add(&c->primals, record)) return false;
+    if (strcmp(kind, "primal") && strcmp(kind, "fwd") &&
+        derive_is_vmap(kind) == (c->mode == MODE_VMAP))
+      run_derived(c, record, kind);
   }
   cx_error(NULL);
   free(text);
@@ -428,9 +340,9 @@ int command_conform(int argc, char **argv) {
       fprintf(stderr, "calx: %s\n", why);
       ok = false;
     }
-    forget(&c);
+    primals_forget(&c.primals);
   }
-  free(c.primals);
+  primals_free(&c.primals);
   cx_close(ctx);
   qsort(c.reasons, (size_t)c.n_reasons, sizeof *c.reasons, by_count);
   for (int i = 0; i < c.n_reasons; i++)

@@ -171,14 +171,74 @@ static cx axes_of(const json_t *record, int n, bool only_first) {
   return cx_tuple_n(n, items);
 }
 
+static cx axis_item(const json_t *axis) {
+  return json_is_integer(axis)
+             ? cx_scalar((long long)json_integer_value(axis), CX_I32)
+             : cx_none();
+}
+
 static cx_fn mapped(cx_fn f, const json_t *record, int n, bool only_first) {
-  const json_t *out = json_object_get(record, "out_axes");
-  cx in = cx_tuple(axes_of(record, n, only_first));
-  if (json_is_integer(out))
-    return cx_vmap(f, .in_tree = in,
-                   .out_tree =
-                       cx_scalar((long long)json_integer_value(out), CX_I32));
-  return cx_vmap(f, .in_tree = in);
+  const json_t *out = json_object_get(record, "out_axes"), *x;
+  cx in = cx_tuple(axes_of(record, n, only_first)), items[MOST];
+  size_t i;
+  if (!out) return cx_vmap(f, .in_tree = in);
+  json_array_foreach(out, i, x) if (i < MOST) items[i] = axis_item(x);
+  const int n_out = (int)json_array_size(out);
+  return cx_vmap(f, .in_tree = in,
+                 .out_tree = json_is_array(out) ? cx_tuple_n(n_out, items)
+                                                : axis_item(out));
+}
+
+cx derive_repeated(cx x, int axis, int64_t size) {
+  if (axis < 0) axis += cx_ndim(x) + 1;
+  x = cx_expand(x, axis);
+  cx_dims shape = cx_shape(x);
+  shape.d[axis] = size;
+  return cx_broadcast_to(x, shape);
+}
+
+/* -- gradients of single examples ----------------------------------------- */
+
+/* The first `n` inputs are parameters, the others have the batch at an axis. */
+CX_STRUCT(copies_env, (cx_fn, f), (int, n), (int64_t, size),
+          (int, axis, [MOST]));
+
+/* The function of one example: of a batch of its copies, whose mean is that of
+ * one; of results for each of them the first. */
+CX_DEF_ENV(of_copies, copies_env, e, inputs) {
+  cx items[MOST];
+  for (int i = 0; i < cx_len(inputs) && i < MOST; i++)
+    items[i] = i < e->n
+                   ? cx_nth(inputs, i)
+                   : derive_repeated(cx_nth(inputs, i), e->axis[i], e->size);
+  const cx out = cx_call(e->f, cx_tuple_n(cx_len(inputs), items));
+  for (int i = 0; i < cx_len(out) && i < MOST; i++) {
+    const cx y = cx_nth(out, i);
+    items[i] = cx_ndim(y) && cx_dim(y, 0) == e->size ? cx_take(y, 0, 0) : y;
+  }
+  return cx_tuple_n(cx_len(out), items);
+}
+
+/* A gradient for each parameter, with the examples in front: those of a batch
+ * whose inputs have the examples at the first axis of their number. */
+static cx_fn per_example(cx_fn f, cx specs, const json_t *record) {
+  const json_t *out = json_object_get(record, "out");
+  const cx_dims first =
+      jaxpr_dims(json_object_get(json_array_get(out, 0), "shape"));
+  copies_env e = { .f = f,
+                   .n = (int)json_array_size(out),
+                   .size = first.n ? first.d[0] : 0 };
+  cx axes[MOST];
+  for (int i = 0; i < cx_len(specs) && i < MOST; i++) {
+    const cx_dims s = cx_shape(cx_nth(specs, i));
+    axes[i] = cx_none();
+    if (i < e.n) continue;
+    while (e.axis[i] < s.n && s.d[e.axis[i]] != e.size) e.axis[i]++;
+    if (e.axis[i] < s.n) axes[i] = cx_scalar(e.axis[i], CX_I32);
+  }
+  const cx_fn one = CX_BIND_TO(of_copies, &e);
+  return cx_vmap(CX_BIND(as_grad, .f = one, .n = e.n),
+                 .in_tree = cx_tuple(cx_tuple_n(cx_len(specs), axes)));
 }
 
 /* -- kinds ---------------------------------------------------------------- */
@@ -263,7 +323,8 @@ cx_fn derive_kind(cx_fn f, const char *kind, cx specs, const json_t *record,
                   bool *out_handled) {
   char step[32];
   const char *rest = kind;
-  *out_handled = false;
+  *out_handled = !strcmp(kind, "per_example_grad");
+  if (*out_handled) return per_example(f, specs, record);
   for (bool after_vmap = false; next_step(&rest, step, sizeof step);) {
     bool is_map = !strncmp(step, "vmap", 4);
     const bool known = is_step(step);

@@ -17,6 +17,9 @@ cx_fn derive_flat(cx_fn f);
 cx_fn derive_kind(cx_fn flat, const char *kind, cx primal_specs,
                   const json_t *record, bool *out_handled);
 
+/* x at `size` places of a new axis, counted in the result. */
+cx derive_repeated(cx x, int axis, int64_t size);
+
 /* Whether the kind is made with vmap. */
 bool derive_is_vmap(const char *kind);
 

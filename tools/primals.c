@@ -136,14 +136,17 @@ bool primals_origin(const primals *p, const json_t *record, origin *out,
   snprintf(out->kind, sizeof out->kind, "%s", kind);
   if (kept && fits_inputs(kept, record) && from_kept(kept, out)) return true;
   free(out->text);
-  out->text = primals_text(record, &w);
+  const json_t *function = json_object_get(record, "function");
+  const json_t *own = function ? function : record;
+  out->text = primals_text(own, &w);
   if (!out->text) {
     snprintf(why, room, "%s",
              w.missing[0] ? w.missing : "no program from which to derive it");
     return false;
   }
   out->f =
-      closed_function(out->text, json_object_get(record, "jaxpr"), &out->specs);
+      closed_function(out->text, json_object_get(own, "jaxpr"), &out->specs);
+  if (function) return true;
   out->f = undo_steps(out->f, kind, record, &out->specs, &rest);
   snprintf(out->kind, sizeof out->kind, "%s", rest);
   snprintf(why, room, "a derivative alone, which does not tell its function");

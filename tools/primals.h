@@ -33,8 +33,9 @@ typedef struct origin {
   char *text;    /* its program, to be freed */
   char kind[64]; /* the steps to take */
 } origin;
-/* The primal program of the name; else what a jvp, a vjp or the record itself
- * tells (undo.h). False with *why, to be left out. */
+/* The primal program of the name; else the record's "function"; else what a
+ * jvp, a vjp or the record itself tells (undo.h). False with *why, to be left
+ * out. */
 bool primals_origin(const primals *p, const json_t *record, origin *out,
                     char *why, size_t room);
 

@@ -191,11 +191,13 @@ static json_t *record_of(const table *t, const char *section, json_t *points_of,
                        is_grad ? "grad" : "primal", "tol", t->tol, "in", in,
                        "out", out);
     const char *function = function_of(op);
-    if (!is_grad)
-      json_object_set_new(record, "jaxpr", equation(row, dtype, n_in, n));
-    if (function && !is_grad)
-      json_object_set_new(record, "text",
+    json_t *program = is_grad ? json_object() : json_incref(record);
+    json_object_set_new(program, "jaxpr", equation(row, dtype, n_in, n));
+    if (function)
+      json_object_set_new(program, "text",
                           traced(function, n_in, jaxpr_dtype(dtype), n));
+    if (is_grad) json_object_set(record, "function", program);
+    json_decref(program);
   }
   free(p.kept);
   json_decref(in);

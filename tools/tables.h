@@ -9,7 +9,7 @@
 bool table_is_special(const json_t *document);
 /* Calls each(record, user) for every row: a primal record, with "text" beside
  * its "jaxpr" if JAX has a function and no primitive of the name, or a record
- * of kind "grad" without a program, of the primal record of the same name.
+ * of kind "grad" with the program of its function as "function".
  * False without memory, or as each. */
 bool table_each(const json_t *document,
                 bool (*each)(json_t *record, void *user), void *user);

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "derive.h"
 #include "jaxpr_text.h"
 
 enum { MOST = 256, UNMAPPED = -99 };
@@ -100,15 +101,6 @@ static cx_fn undo_derivative(cx_fn f, bool is_jvp, const json_t *record,
 CX_STRUCT(place_env, (cx_fn, f), (int64_t, size), (int, in, [MOST]),
           (int, out, [MOST]));
 
-static cx repeated(cx x, int axis, int64_t size) {
-  cx_dims shape = cx_shape(x);
-  if (axis < 0) axis += shape.n + 1;
-  x = cx_expand(x, axis);
-  shape = cx_shape(x);
-  shape.d[axis] = size;
-  return cx_broadcast_to(x, shape);
-}
-
 /* The first place of the results, of inputs that are equal at all places. */
 CX_DEF_ENV(one_place, place_env, e, inputs) {
   cx items[MOST];
@@ -116,7 +108,7 @@ CX_DEF_ENV(one_place, place_env, e, inputs) {
   if (n > MOST) return cx_fail(CX_EUSER, "conform: more than %d arrays", MOST);
   for (int i = 0; i < n; i++) {
     const cx x = cx_nth(inputs, i);
-    items[i] = e->in[i] == UNMAPPED ? x : repeated(x, e->in[i], e->size);
+    items[i] = e->in[i] == UNMAPPED ? x : derive_repeated(x, e->in[i], e->size);
   }
   const cx out = cx_call(e->f, cx_tuple_n(n, items));
   const int m = cx_len(out);

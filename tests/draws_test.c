@@ -10,6 +10,7 @@
 #include "calx/testing.h"
 #include "records.h"
 #include "support/group.h"
+#include "support/laws.h"
 
 typedef struct draws {
   int uniform, normal, truncated, gumbel, bernoulli, randint, categorical, bits,
@@ -215,23 +216,6 @@ static void categories(void **state) {
 
 enum { N = 4000 };
 
-static int by_size(const void *a, const void *b) {
-  const double x = *(const double *)a, y = *(const double *)b;
-  return (x > y) - (x < y);
-}
-/* The distance of Kolmogorov and Smirnov from the distribution function; of
- * N draws it is above 2.3 / sqrt(N) once in 20000 times. */
-static void check_law(const char *what, cx draws_, double (*law)(double)) {
-  double x[N], worst = 0;
-  cx_assert(cx_ok() ? NULL : what);
-  cx_read(cx_cast(draws_, CX_F64), x, N);
-  qsort(x, N, sizeof *x, by_size);
-  for (int i = 0; i < N; i++) {
-    const double p = law(x[i]);
-    worst = fmax(worst, fmax(p - (double)i / N, (double)(i + 1) / N - p));
-  }
-  if (!(worst < 2.3 / sqrt(N))) fail_msg("%s: distance %g", what, worst);
-}
 static double normal_tail(double x) {
   return erfc(x / M_SQRT2) / 2;
 }

@@ -103,7 +103,7 @@ static cx cauchy(const draw *d) {
   return cxi_unary(CXI_PRIM_tan, angle);
 }
 static cx rademacher(const draw *d) {
-  cx half = cxi_number(CX_F32, 0.5);
+  cx half = cxi_number(cxi_dtype_bytes(d->t) == 8 ? CX_F64 : CX_F32, 0.5);
   cx heads = cx_bernoulli_(d->key, half, d->shape, NULL);
   return cxi_offset(cxi_scale(cxi_convert(heads, d->t), 2), -1);
 }
@@ -158,10 +158,11 @@ static cx chi_square(const draw *d, cx key, cx df) {
 static cx chisquare(const draw *d) {
   return chi_square(d, d->key, d->params[0]);
 }
-/* The ratio of two chi squares, each over its degrees. */
+/* The ratio of two chi squares, each over its degrees; the divisor has the
+ * first key. */
 static cx f_ratio(const draw *d) {
   cx a, b;
-  split(d->key, &a, &b);
+  split(d->key, &b, &a);
   cx x = cxi_div(chi_square(d, a, d->params[0]), d->params[0]);
   cx y = cxi_div(chi_square(d, b, d->params[1]), d->params[1]);
   return cxi_div(x, y);
@@ -250,7 +251,9 @@ cx cx_draw_(cx_distribution what, cx key, int n, const cx *params, cx_dtype t,
     return cxi_leave(before,
                      cxi_fail(CX_EUSER, "%s: %d parameters are needed, got %d",
                               e->name, e->n_params, n));
-  if (!cxi_random_draw(e->name, &key, t, shape, &poison))
+  const bool is_sign = what == CX_DRAW_RADEMACHER && cxi_dtype_valid(t) &&
+                       cxi_dtype_kind(t) == CXI_SIGNED;
+  if (!cxi_random_draw(e->name, &key, is_sign ? CX_F32 : t, shape, &poison))
     return cxi_leave(before, poison);
   for (int i = 0; i < n; i++)
     if (!cxi_random_parameter(e->name, params[i], t, shape, &spread[i],

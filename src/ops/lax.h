@@ -160,6 +160,22 @@ bool cxi_bounded_while(const cxi_while_params *params, int64_t max_steps,
  * scalar. in: consts, carries. A scan. */
 bool cxi_fori(const cxi_program *body, uint32_t n_consts, int64_t lo,
               int64_t hi, const cx *in, cx *out);
+/* Bodies written by a C function: f fills out[] from in[]. */
+typedef void cxi_write(void *user, const cx *in, cx *out);
+/* carry = step(consts, carry) while more(carry) -> bool[]. in: consts, carry;
+ * out: n_carry handles. */
+bool cxi_while_of(const char *name, cxi_write *more, cxi_write *step,
+                  void *user, uint32_t n_consts, uint32_t n_carry,
+                  const cx *in, cx *out);
+/* (carry, y) = step(carry, x) for each x along axis 0. in: carry, xs; out:
+ * carry, ys, one more for each of n_ys. */
+typedef struct cxi_loop {
+  const char *name;
+  int64_t length;
+  uint32_t n_carry, n_xs, n_ys;
+} cxi_loop;
+bool cxi_scan_of(const cxi_loop *loop, cxi_write *step, void *user,
+                 const cx *in, cx *out);
 void cxi_optimization_barrier(uint32_t n, const cx *in, cx *out);
 cx cxi_stop_gradient(cx x);
 

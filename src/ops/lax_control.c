@@ -1,4 +1,5 @@
 /* lax_control.c - loops and branches, and those made of others. */
+#include <assert.h>
 #include <string.h>
 
 #include "ir/builder.h"
@@ -87,6 +88,66 @@ static void replay_parts(const cxi_program *p, const cx *first, uint32_t n,
     for (uint32_t i = 0; i < p->n_out; i++) out[i] = poison;
   }
   cxi_scratch_reset(mark);
+}
+
+/* Of f, by name. */
+static const cxi_program *write_body(const char *name, cxi_write *f, void *user,
+                                     uint32_t n_in, const cxi_type *types,
+                                     uint32_t n_out) {
+  writing b;
+  if (!body_open(&b, n_in, types, n_out)) return NULL;
+  f(user, b.in, b.out);
+  return body_close(&b, cxi_name_of(name));
+}
+
+enum { FEW = 16 }; /* operands of the loops below, at most */
+
+static bool poison_all(uint32_t n, cx *out) {
+  for (uint32_t i = 0; i < n; i++) out[i] = (cx){ 0, 1 };
+  return false;
+}
+
+bool cxi_while_of(const char *name, cxi_write *more, cxi_write *step,
+                  void *user, uint32_t n_consts, uint32_t n_carry, const cx *in,
+                  cx *out) {
+  const uint32_t n_in = n_consts + n_carry;
+  cxi_type types[FEW];
+  assert(n_in <= FEW);
+  for (uint32_t i = 0; i < n_in; i++) {
+    if (!cxi_given(in[i])) return poison_all(n_carry, out);
+    types[i] = cxi_type_at(in[i]);
+  }
+  cxi_while_params p = { .n_body_consts = n_consts };
+  p.cond = write_body(name, more, user, n_carry, types + n_consts, 1);
+  p.body = p.cond ? write_body(name, step, user, n_in, types, n_carry) : NULL;
+  const bool ok = p.body && cxi_while(&p, in, out);
+  cxi_program_release(p.cond);
+  cxi_program_release(p.body);
+  return ok || poison_all(n_carry, out);
+}
+
+bool cxi_scan_of(const cxi_loop *loop, cxi_write *step, void *user,
+                 const cx *in, cx *out) {
+  const uint32_t n_in = loop->n_carry + loop->n_xs;
+  const uint32_t n_out = loop->n_carry + loop->n_ys;
+  cxi_type types[FEW];
+  assert(n_in <= FEW);
+  for (uint32_t i = 0; i < n_in; i++) {
+    if (!cxi_given(in[i])) return poison_all(n_out, out);
+    types[i] = cxi_type_at(in[i]);
+    if (i >= loop->n_carry)
+      types[i] = cxi_type_make(cxi_type_dtype(types[i]),
+                               cxi_dims_without(cxi_shape_at(in[i]), 0));
+  }
+  const cxi_scan_params p = {
+    .body = write_body(loop->name, step, user, n_in, types, n_out),
+    .length = loop->length,
+    .unroll = 1,
+    .n_carry = loop->n_carry,
+  };
+  const bool ok = p.body && cxi_scan(&p, in, out);
+  cxi_program_release(p.body);
+  return ok || poison_all(n_out, out);
 }
 
 /* -- bounded while -------------------------------------------------------- */

@@ -22,7 +22,7 @@ static bool key_operand(const char *op, cx *key, cx *out_poison) {
                          cxi_shown_of(*key).text);
   return false;
 }
-static bool one_key(const char *op, cx *key, cx *out_poison) {
+bool cxi_random_key(const char *op, cx *key, cx *out_poison) {
   if (!key_operand(op, key, out_poison)) return false;
   if (cxi_rank_at(*key) == 0) return true;
   *out_poison =
@@ -30,7 +30,7 @@ static bool one_key(const char *op, cx *key, cx *out_poison) {
                cxi_shown_of(*key).text);
   return false;
 }
-static bool check_shape(const char *op, cx_dims shape, cx *out_poison) {
+bool cxi_random_shape(const char *op, cx_dims shape, cx *out_poison) {
   if (cxi_dims_valid(&shape) && cxi_dims_count(&shape) >= 0) return true;
   *out_poison = cxi_fail(CX_ESHAPE, "%s: no such shape: %s", op,
                          cxi_shown_dims(shape).text);
@@ -66,12 +66,12 @@ cx cx_fold_in_(cx key, cx data, const char *at) {
   data = cxi_broadcast_to(cxi_convert(data, CX_U32), cxi_shape_at(key));
   return cxi_leave(before, cxi_random_fold_in(key, data));
 }
-cx cx_split_n_(cx key, int64_t n, const char *at) {
+cx cx_split_n_(cx key, cx_dims shape, const char *at) {
   cxi_name before __attribute__((cleanup(cxi_left), unused)) = cxi_enter(at);
   cx poison;
   if (is_nothing(key)) return key;
-  cx_dims shape = { .n = 1, .d = { n } };
-  if (!one_key("split", &key, &poison) || !check_shape("split", shape, &poison))
+  if (!cxi_random_key("split", &key, &poison) ||
+      !cxi_random_shape("split", shape, &poison))
     return poison;
   return cxi_random_split(key, shape);
 }
@@ -79,7 +79,7 @@ void cx_split_(cx key, cx **out_keys, const char *at) {
   cxi_name before = cxi_enter(at);
   int64_t n = 0;
   while (out_keys && out_keys[n]) n++;
-  cx keys = cx_split_n_(key, n, NULL);
+  cx keys = cx_split_n_(key, cx_dims_one_(n), NULL);
   bool given = cxi_given(keys);
   for (int64_t i = 0; i < n; i++)
     *out_keys[i] = given ? cxi_squeeze(cxi_slice_axis(keys, 0, i, i + 1),
@@ -90,7 +90,7 @@ void cx_split_(cx key, cx **out_keys, const char *at) {
 cx cx_split_like_(cx key, cx tree, const char *at) {
   cxi_name before __attribute__((cleanup(cxi_left), unused)) = cxi_enter(at);
   int n = cx_leaf_count(tree);
-  cx keys = cx_split_n_(key, n, NULL);
+  cx keys = cx_split_n_(key, cx_dims_one_(n), NULL);
   cxi_mark mark = cxi_scratch_mark();
   cx *leaves = cxi_scratch((size_t)(n + 1) * sizeof *leaves), result = keys;
   if (!leaves)
@@ -107,12 +107,42 @@ cx cx_split_like_(cx key, cx tree, const char *at) {
   return result;
 }
 
+cx cx_key_data_(cx keys, const char *at) {
+  cxi_name before = cxi_enter(at);
+  cx poison;
+  if (!key_operand("key_data", &keys, &poison))
+    return cxi_leave(before, poison);
+  if (cxi_rank_at(keys) == CX_MAX_DIMS)
+    return cxi_leave(before,
+                     cxi_fail(CX_ESHAPE, "key_data: at most %d axes, got %s",
+                              CX_MAX_DIMS - 1, cxi_shown_of(keys).text));
+  return cxi_leave(before, cxi_random_unwrap(keys));
+}
+cx cx_wrap_key_data_(cx words, const char *at) {
+  cxi_name before = cxi_enter(at);
+  cx poison;
+  if (!cxi_operand("wrap_key_data", &words, &poison))
+    return cxi_leave(before, poison);
+  const cx_dims shape = cxi_shape_at(words);
+  if (cxi_dtype_at(words) != CX_U32)
+    return cxi_leave(before,
+                     cxi_fail(CX_EDTYPE, "wrap_key_data: needs u32, got %s",
+                              cxi_shown_of(words).text));
+  if (shape.n == 0 || shape.d[shape.n - 1] != 2)
+    return cxi_leave(before, cxi_fail(CX_ESHAPE,
+                                      "wrap_key_data: needs words (..., 2), "
+                                      "got %s",
+                                      cxi_shown_of(words).text));
+  return cxi_leave(before, cxi_random_wrap(words));
+}
+
 /* -- bits and uniform numbers --------------------------------------------- */
 
 cx cx_bits_(cx key, cx_dtype t, cx_dims shape, const char *at) {
   cxi_name before = cxi_enter(at);
   cx poison;
-  if (!one_key("bits", &key, &poison) || !check_shape("bits", shape, &poison))
+  if (!cxi_random_key("bits", &key, &poison) ||
+      !cxi_random_shape("bits", shape, &poison))
     return cxi_leave(before, poison);
   if (!cxi_dtype_valid(t) || cxi_dtype_kind(t) != CXI_UNSIGNED)
     return cxi_leave(before, cxi_fail(CX_EDTYPE,
@@ -155,8 +185,9 @@ static cx uniform_between(cx key, cx_dtype t, cx_dims shape, double lo,
 }
 bool cxi_random_draw(const char *op, cx *key, cx_dtype t, cx_dims shape,
                      cx *out_poison) {
-  return one_key(op, key, out_poison) && check_float(op, t, out_poison) &&
-         check_shape(op, shape, out_poison);
+  return cxi_random_key(op, key, out_poison) &&
+         check_float(op, t, out_poison) &&
+         cxi_random_shape(op, shape, out_poison);
 }
 cx cx_uniform_(cx key, cx_dtype t, cx_dims shape, const char *at) {
   cxi_name before = cxi_enter(at);
@@ -226,8 +257,8 @@ cx cx_truncated_normal_(cx key, double lo, double hi, cx_dtype t, cx_dims shape,
 cx cx_bernoulli_(cx key, cx p, cx_dims shape, const char *at) {
   cxi_name before = cxi_enter(at);
   cx poison;
-  if (!one_key("bernoulli", &key, &poison) ||
-      !check_shape("bernoulli", shape, &poison) ||
+  if (!cxi_random_key("bernoulli", &key, &poison) ||
+      !cxi_random_shape("bernoulli", shape, &poison) ||
       !cxi_operand("bernoulli", &p, &poison))
     return cxi_leave(before, poison);
   cx_dtype t = cxi_dtype_at(p);
@@ -282,8 +313,8 @@ static cx offset_below(cx key, cx span, cx_dims shape) {
 static cx integers(cx key, cx_dtype t, cx lo, cx hi, cx_dims shape) {
   cx poison;
   bool low_above, above;
-  if (!one_key("randint", &key, &poison) ||
-      !check_shape("randint", shape, &poison))
+  if (!cxi_random_key("randint", &key, &poison) ||
+      !cxi_random_shape("randint", shape, &poison))
     return poison;
   if (!cxi_dtype_valid(t) ||
       (cxi_dtype_kind(t) != CXI_SIGNED && cxi_dtype_kind(t) != CXI_UNSIGNED))
@@ -319,7 +350,7 @@ cx cx_randint_(cx key, cx lo, cx hi, cx_dims shape, const char *at) {
   return cxi_leave(before, integers(key, t, lo, hi, shape));
 }
 /* -log(-log(u)), u uniform in [the least normal number, 1) */
-static cx gumbel(cx key, cx_dtype t, cx_dims shape) {
+cx cxi_random_gumbel(cx key, cx_dtype t, cx_dims shape) {
   cx u = uniform_between(key, t, shape, cxi_random_least_normal(t), 1);
   cx inner = cxi_neg(cxi_unary(CXI_PRIM_log, u));
   return cxi_neg(cxi_unary(CXI_PRIM_log, inner));
@@ -329,22 +360,5 @@ cx cx_gumbel_(cx key, cx_dtype t, cx_dims shape, const char *at) {
   cx poison;
   if (!cxi_random_draw("gumbel", &key, t, shape, &poison))
     return cxi_leave(before, poison);
-  return cxi_leave(before, gumbel(key, t, shape));
-}
-/* The class with the largest logit + gumbel noise, over the last axis. */
-cx cx_categorical_(cx key, cx logits, const char *at) {
-  cxi_name before = cxi_enter(at);
-  cx poison;
-  if (!one_key("categorical", &key, &poison) ||
-      !cxi_operand("categorical", &logits, &poison))
-    return cxi_leave(before, poison);
-  cx_dims shape = cxi_shape_at(logits);
-  cx_dtype t = cxi_dtype_at(logits);
-  if (!cxi_dtype_is_float(t) || shape.n == 0 || shape.d[shape.n - 1] == 0)
-    return cxi_leave(before, cxi_fail(CX_ESHAPE,
-                                      "categorical: needs floating "
-                                      "logits (..., n), got %s",
-                                      cxi_shown_of(logits).text));
-  cx noisy = cxi_add(gumbel(key, t, shape), logits);
-  return cxi_leave(before, cxi_argmax(noisy, shape.n - 1, CX_I32));
+  return cxi_leave(before, cxi_random_gumbel(key, t, shape));
 }

@@ -9,8 +9,12 @@
  * *out_poison. */
 bool cxi_random_draw(const char *op, cx *key, cx_dtype t, cx_dims shape,
                      cx *out_poison);
+/* Whether it is one key, or a shape; false with *out_poison. */
+bool cxi_random_key(const char *op, cx *key, cx *out_poison);
+bool cxi_random_shape(const char *op, cx_dims shape, cx *out_poison);
 /* Uniform in [lo, hi), both of dtype t. */
 cx cxi_random_uniform(cx key, cx_dtype t, cx_dims shape, cx lo, cx hi);
+cx cxi_random_gumbel(cx key, cx_dtype t, cx_dims shape);
 double cxi_random_above_minus_one(cx_dtype t); /* the number of t beside it */
 double cxi_random_least_normal(cx_dtype t);    /* the smallest one above 0 */
 int cxi_random_fraction(cx_dtype t);           /* bits behind the point */

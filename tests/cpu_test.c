@@ -405,15 +405,58 @@ static void test_moves(void **state) {
     }
 }
 
+/* Indices and random bits are made within the pass that reads them. */
+static void test_generators(void **state) {
+  (void)state;
+  static const char *const types[] = { "i8",  "u8",   "i16", "u16",
+                                       "i32", "u32",  "i64", "u64",
+                                       "f16", "bf16", "f32", "f64" };
+  char text[900];
+  for (int type = 0; type < 12; type++)
+    for (int axis = 0; axis < 3; axis++) {
+      const char *t = types[type];
+      snprintf(text, sizeof text,
+               "program @f(%%0: %s[30,20,9], %%1: key[]) {"
+               " %%2: %s[30,20,9] = iota[type=%s, shape=(30,20,9), axis=%d]"
+               " %%3: bool[30,20,9] = lt %%0, %%2"
+               " %%4: %s[30,20,9] = select %%3, %%2, %%0 return %%4, %%2 }",
+               t, t, t, axis, t);
+      check(text, 0, 0, (uint64_t)axis, 0);
+    }
+  for (int type = 1; type < 8; type += 2) { /* twice from one key; its child */
+    const char *t = types[type];
+    snprintf(text, sizeof text,
+             "program @f(%%0: key[], %%1: u32[]) {"
+             " %%2: %s[70,90] = random_bits[type=%s, shape=(70,90)] %%0"
+             " %%3: key[] = random_fold_in %%0, %%1"
+             " %%4: %s[70,90] = random_bits[type=%s, shape=(70,90)] %%3"
+             " %%5: %s[6300] = random_bits[type=%s, shape=(6300)] %%0"
+             " %%6: %s[70,90] = reshape[shape=(70,90)] %%5"
+             " %%7: %s[70,90] = xor %%2, %%4 %%8: %s[70,90] = and %%7, %%6"
+             " %%9: %s[1] = random_bits[type=%s, shape=(1)] %%3"
+             " return %%8, %%9 }",
+             t, t, t, t, t, t, t, t, t, t, t);
+    check(text, 0, 0, 1, 0);
+  }
+  /* one for each row of a pass over rows */
+  check("program @f(%0: key[], %1: f32[70,90]) {"
+        " %2: u32[70] = random_bits[type=u32, shape=(70)] %0"
+        " %3: f32[70] = convert[type=f32] %2"
+        " %4: i32[70,90] = iota[type=i32, shape=(70,90), axis=1]"
+        " %5: f32[70,90] = convert[type=f32] %4"
+        " %6: f32[70,90] = mul %5, %1 %7: f32[70] = reduce_sum[axes=(1)] %6"
+        " %8: f32[70] = mul %7, %3"
+        " %9: f32[70,90] = broadcast_in_dim[shape=(70,90), map=(0)] %8"
+        " %10: f32[70,90] = sub %1, %9 return %10 }",
+        0, 0, 1, 0);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
-    cmocka_unit_test(test_rows),
-    cmocka_unit_test(test_direct),
-    cmocka_unit_test(test_programs),
-    cmocka_unit_test(test_products),
-    cmocka_unit_test(test_reductions),
-    cmocka_unit_test(test_moves),
-    cmocka_unit_test(test_random_programs),
+    cmocka_unit_test(test_rows),       cmocka_unit_test(test_direct),
+    cmocka_unit_test(test_programs),   cmocka_unit_test(test_products),
+    cmocka_unit_test(test_reductions), cmocka_unit_test(test_moves),
+    cmocka_unit_test(test_generators), cmocka_unit_test(test_random_programs),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -25,6 +25,18 @@ static int64_t count_of(const cxi_graph *g, uint32_t value) {
   return cxi_dims_count(cxi_type_shape(g->values[value].type));
 }
 
+/* Elements that are computed from their place alone, and from one key; an
+ * index as f16 or bf16 is not: it is rounded from all its digits. */
+static bool is_generated(const cxi_graph *g, const cxi_node *node) {
+  if (node->row->form != CXI_FORM_SOURCE || count_of(g, node->out) == 0)
+    return false;
+  const cx_dtype type = cxi_type_dtype(g->values[node->out].type);
+  if (node->row->prim == CXI_PRIM_iota)
+    return type != CX_F16 && type != CX_BF16;
+  return node->row->prim == CXI_PRIM_random_bits &&
+         count_of(g, cxi_graph_operands(g, node)[0]) == 1;
+}
+
 static bool is_elementwise(const cxi_graph *g, const cxi_node *node) {
   if (node->row->form != CXI_FORM_ELEMENTWISE &&
       node->row->prim != CXI_PRIM_copy)
@@ -106,9 +118,11 @@ static bool fit_reduction(int64_t rows, int64_t n, int64_t count, int64_t row,
 }
 
 /* Does the place of a value read it element by element on its own level, or
- * repeat a row's value along the row? */
+ * repeat a row's value along the row? A key is read as a whole. */
 static bool reads_level(const cxi_graph *g, uint32_t value, const fit *f,
-                        bool value_per_row, bool reader_per_row) {
+                        bool value_per_row, bool reader_per_row,
+                        const cxi_node *reader) {
+  if (is_generated(g, reader)) return false;
   const cxi_graph_value *v = &g->values[value];
   const cx_dims *shape = cxi_type_shape(v->type);
   const cxi_pattern p = cxi_pattern_of(shape, v->place.strides);
@@ -216,7 +230,8 @@ static void join_users(cxi_fusion *f, uint32_t node) {
   const uint32_t root = g->nodes[node].out;
   for (uint32_t u = f->use_first[root]; fits && u < f->use_first[root + 1]; u++)
     fits = reads_level(g, g->operands[f->uses[u].operand], &t, t.per_row,
-                       reads_rows(f, f->uses[u].node, t.raise));
+                       reads_rows(f, f->uses[u].node, t.raise),
+                       &g->nodes[f->uses[u].node]);
   if (!fits) {
     open_cluster(f, node);
     return;
@@ -275,7 +290,7 @@ static bool may_merge(const cxi_fusion *f, uint32_t a, uint32_t b, fit *out,
         /* a view of it behind a barrier exists only after that */
         if (exists_after(f, v) != ka->at + 1 ||
             !reads_level(g, v, out, f->nodes[source].per_row && !*raise_a,
-                         reads_rows(f, m, *raise_b)))
+                         reads_rows(f, m, *raise_b), node))
           return false;
       } else if (exists_after(f, v) > ka->at) {
         return false;
@@ -406,7 +421,8 @@ bool cxi_fusion_find(cxi_fusion *f, const cxi_graph *g, int64_t row_limit) {
         g->nodes[i].kind == CXI_NODE_RUN ? reduced_row(g, &g->nodes[i]) : 0;
     node->reduces = node->row >= 2 && node->row <= row_limit;
     node->fusible = g->nodes[i].kind == CXI_NODE_RUN &&
-                    (node->reduces || is_elementwise(g, &g->nodes[i]));
+                    (node->reduces || is_generated(g, &g->nodes[i]) ||
+                     is_elementwise(g, &g->nodes[i]));
   }
   for (uint32_t i = g->n_nodes; i-- > 0;)
     if (is_user(f, i)) join_users(f, i);

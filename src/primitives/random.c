@@ -4,7 +4,7 @@
 #include "ops/axes.h"
 #include "primitives/families.h"
 #include "primitives/kernels.h"
-#include "primitives/threefry.h"
+#include "base/threefry.h"
 
 static cxi_word_pair key_at(const cxi_view *keys, const int64_t *index) {
   cxi_word_pair key;

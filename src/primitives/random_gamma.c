@@ -8,7 +8,7 @@
 #include "base/math.h"
 #include "primitives/families.h"
 #include "primitives/moves.h"
-#include "primitives/threefry.h"
+#include "base/threefry.h"
 
 /* -- one variate ----------------------------------------------------------- */
 

@@ -79,6 +79,12 @@ static void evaluate(running *r, const cxi_step *step, const block *b) {
   if (!step->row->evaluate(&eval, in, &out)) fail(r, &error);
 }
 
+/* The place of the block's first element, or row. */
+static int64_t first_of(const running *r, const cxi_step *step,
+                        const block *b) {
+  return step->per_row ? b->row : b->row * r->f->n + b->column;
+}
+
 static void run_step(running *r, const cxi_step *step, const block *b) {
   const cxi_cpu_kernels *kernels = r->f->kernels;
   char *out = b->at[step->out], *in = b->at[step->in[0]];
@@ -98,11 +104,14 @@ static void run_step(running *r, const cxi_step *step, const block *b) {
     kernels->spread[step->size](b->rows, b->n, out, in);
     break;
   case CXI_STEP_GATHER:
-    kernels->gather[step->size](step->pattern,
-                                step->once      ? 0
-                                : step->per_row ? b->row
-                                                : b->row * r->f->n + b->column,
-                                n, out, in);
+    kernels->gather[step->size](
+        step->pattern, step->once ? 0 : first_of(r, step, b), n, out, in);
+    break;
+  case CXI_STEP_IOTA:
+    step->iota(first_of(r, step, b), n, out, &step->index);
+    break;
+  case CXI_STEP_BITS:
+    kernels->bits[step->size](first_of(r, step, b), n, out, in);
     break;
   default:
     evaluate(r, step, b);

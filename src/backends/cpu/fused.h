@@ -31,6 +31,8 @@ typedef enum cxi_step_kind {
   CXI_STEP_KERNEL,
   CXI_STEP_REDUCE,
   CXI_STEP_EVALUATE,
+  CXI_STEP_IOTA, /* no operand */
+  CXI_STEP_BITS, /* of a key in memory */
   CXI_STEP_FILL,
   CXI_STEP_SPREAD,
   CXI_STEP_GATHER
@@ -47,7 +49,9 @@ typedef struct cxi_step {
   int64_t number;
   int size; /* log2 of the element's bytes, of movement */
   const cxi_pattern *pattern;
-  const cxi_row *row; /* to evaluate */
+  cxi_cpu_iota iota;
+  cxi_cpu_index index; /* of iota */
+  const cxi_row *row;  /* to evaluate */
   const void *params;
 } cxi_step;
 

@@ -278,10 +278,35 @@ static bool add_reduction(building *b, const cxi_op *op, forms *v) {
   return true;
 }
 
+/* An index or random bits: they read nothing element by element. */
+static void add_generator(building *b, const cxi_op *op, forms *v) {
+  cxi_step step = { .per_row = level_of(b, op->per_row),
+                    .size = cxi_cpu_log2_bytes(op->type) };
+  if (op->row->prim == CXI_PRIM_iota) {
+    const cxi_iota_params *p = op->params;
+    step.kind = CXI_STEP_IOTA;
+    step.iota = b->kernels->iota[op->type];
+    step.index = (cxi_cpu_index){ 1, p->shape.d[p->axis] };
+    for (int i = (int)p->axis + 1; i < p->shape.n; i++)
+      step.index.inner *= p->shape.d[i];
+  } else {
+    const cxi_source *key = &b->unit->sources[op->in];
+    step.kind = CXI_STEP_BITS;
+    step.n_in = 1;
+    step.in[0] = memory_slot(b, &b->unit->operands[key->index], CXI_SLOT_FIXED);
+  }
+  step.out = v->plain = result_slot(b, op);
+  add_step(b, step);
+}
+
 static bool add_equation(building *b, uint32_t i) {
   const cxi_op *op = &b->unit->ops[i];
   forms *v = &b->ops[level_of(b, op->per_row)][i];
   if (op->reduces) return add_reduction(b, op, v);
+  if (op->row->form == CXI_FORM_SOURCE) {
+    add_generator(b, op, v);
+    return true;
+  }
   cx_dtype types[CXI_FUSED_OPERANDS];
   for (uint32_t k = 0; k < op->n_in; k++) types[k] = source_type(b, op, k);
   bool wide;

@@ -19,6 +19,15 @@ typedef void (*cxi_cpu_kernel)(int64_t n, void *out, const void *a,
 typedef void (*cxi_cpu_row_kernel)(int64_t rows, int64_t n, void *out,
                                    const void *in, int64_t number);
 
+/* Elements start .. start + n - 1 of an index, and of a key's bits. */
+typedef struct cxi_cpu_index {
+  int64_t inner, size; /* element e is (e / inner) % size */
+} cxi_cpu_index;
+typedef void (*cxi_cpu_iota)(int64_t start, int64_t n, void *out,
+                             const cxi_cpu_index *index);
+typedef void (*cxi_cpu_bits)(int64_t start, int64_t n, void *out,
+                             const void *key);
+
 /* Up to 64 columns side by side, each reduced over the pattern. */
 typedef void (*cxi_cpu_column_kernel)(const cxi_pattern *pattern,
                                       int64_t columns, void *out,
@@ -45,6 +54,8 @@ typedef struct cxi_cpu_kernels {
                   const void *in, int64_t in_column);
   void (*line[4])(int64_t n, void *out, int64_t out_step, const void *in,
                   int64_t in_step);
+  cxi_cpu_iota iota[CXI_N_DTYPES]; /* but of f16 and bf16 */
+  cxi_cpu_bits bits[4];
   cxi_product_kernels product_f32, product_f64;
 } cxi_cpu_kernels;
 

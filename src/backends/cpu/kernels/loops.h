@@ -30,6 +30,7 @@ extern const cxi_cpu_kernel CXI_FOR_ISA(cxi_cpu_i64)[CXI_N_PRIMS];
 extern const cxi_cpu_kernel CXI_FOR_ISA(cxi_cpu_u64)[CXI_N_PRIMS];
 extern const cxi_cpu_kernel CXI_FOR_ISA(cxi_cpu_key)[CXI_N_PRIMS];
 void CXI_FOR_ISA(cxi_cpu_set_convert)(cxi_cpu_kernels *set);
+void CXI_FOR_ISA(cxi_cpu_set_generate)(cxi_cpu_kernels *set);
 void CXI_FOR_ISA(cxi_cpu_set_reduce)(cxi_cpu_kernels *set);
 void CXI_FOR_ISA(cxi_cpu_set_product)(cxi_cpu_kernels *set);
 void CXI_FOR_ISA(cxi_cpu_kernels_fill)(cxi_cpu_kernels *set);

@@ -37,6 +37,7 @@ void CXI_FOR_ISA(cxi_cpu_kernels_fill)(cxi_cpu_kernels *set) {
     .gather = { gather_8, gather_16, gather_32, gather_64 },
   };
   CXI_FOR_ISA(cxi_cpu_set_convert)(set);
+  CXI_FOR_ISA(cxi_cpu_set_generate)(set);
   CXI_FOR_ISA(cxi_cpu_set_product)(set);
   CXI_FOR_ISA(cxi_cpu_set_reduce)(set);
 }

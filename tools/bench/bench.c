@@ -19,9 +19,10 @@ static const bench_group *const groups[] = {
 };
 enum { N_GROUPS = sizeof groups / sizeof *groups };
 
+static clockid_t timer = CLOCK_MONOTONIC;
 double bench_now(void) {
   struct timespec t;
-  clock_gettime(CLOCK_MONOTONIC, &t);
+  clock_gettime(timer, &t);
   return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
@@ -210,6 +211,7 @@ static int run(int n, char **words, const bench_options *o) {
 int command_bench(int argc, char **argv) {
   static const struct option options[] = {
     { "threads", required_argument, NULL, 't' },
+    { "own-time", no_argument, NULL, 'o' },
     { "json", no_argument, NULL, 'j' },
     { "quick", no_argument, NULL, 'q' },
     { "checks", required_argument, NULL, 'c' },
@@ -225,7 +227,9 @@ int command_bench(int argc, char **argv) {
   for (int option;
        (option = getopt_long(argc, argv, "+h", options, NULL)) != -1;) {
     if (option == 'h') return help(stdout);
-    if (option == 'j')
+    if (option == 'o')
+      timer = CLOCK_PROCESS_CPUTIME_ID, o.threads = 1;
+    else if (option == 'j')
       o.json = true;
     else if (option == 'q')
       o.quick = true;

@@ -14,6 +14,14 @@ bool cxi_config_bad(const char *model, const char *name, const char *why) {
   cx_fail(CX_ETREE, "%s config: \"%s\" %s", model, name, why);
   return false;
 }
+/* Where its lexer runs out of memory jansson leaves the text empty. */
+void cxi_config_no_json(const char *what, const char *path,
+                        const json_error_t *error) {
+  if (error->text[0] == 0 || json_error_code(error) == json_error_out_of_memory)
+    cx_fail(CX_EMEMORY, "%s: %s: out of memory", what, path);
+  else
+    cx_fail(CX_ETREE, "%s: %s:%d: %s", what, path, error->line, error->text);
+}
 json_t *cxi_config_read(const char *model, const char *path) {
   char room[4096];
   json_error_t error;
@@ -25,9 +33,11 @@ json_t *cxi_config_read(const char *model, const char *path) {
   }
   json_t *root = json_loadf(f, JSON_REJECT_DUPLICATES, &error);
   fclose(f);
-  if (!root)
-    cx_fail(CX_ETREE, "%s config: %s:%d: %s", model, path, error.line,
-            error.text);
+  if (!root) {
+    char what[64];
+    snprintf(what, sizeof what, "%s config", model);
+    cxi_config_no_json(what, path, &error);
+  }
   if (root && !json_is_object(root)) {
     cx_fail(CX_ETREE, "%s config: %s holds no object", model, path);
     json_decref(root);

@@ -12,6 +12,10 @@ const char *cxi_inside_folder(const char *path, const char *name, char *room,
 /* The object in a file, or in config.json of a folder; NULL after CX_EIO or
  * CX_ETREE. `model` begins the messages. */
 json_t *cxi_config_read(const char *model, const char *path);
+/* Reports that a file is no JSON: CX_ETREE, or CX_EMEMORY where jansson tells
+ * that memory ran out. */
+void cxi_config_no_json(const char *what, const char *path,
+                        const json_error_t *error);
 /* Reports a field; false. */
 bool cxi_config_bad(const char *model, const char *name, const char *why);
 

@@ -90,9 +90,10 @@ static bool read_modules(const char *folder, sentence_config *c) {
   if (!is_there(path)) return read_pooling(folder, "1_Pooling", &c->pooling);
   json_t *root = json_load_file(path, 0, &error);
   bool ok = json_is_array(root);
-  if (!ok)
-    cx_fail(CX_ETREE, "sentence config: %s: %s", path,
-            root ? "holds no array" : error.text);
+  if (!root)
+    cxi_config_no_json("sentence config", path, &error);
+  else if (!ok)
+    cx_fail(CX_ETREE, "sentence config: %s: holds no array", path);
   for (size_t i = 0; ok && i < json_array_size(root); i++)
     ok = read_module(folder, json_array_get(root, i), c);
   json_decref(root);

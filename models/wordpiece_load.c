@@ -1,11 +1,11 @@
 /* wordpiece_load.c - reads vocab.txt, tokenizer.json, tokenizer_config.json. */
 #include <errno.h>
-#include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
+#include "config.h"
 #include "unicode.h"
 #include "wordpiece_internal.h"
 
@@ -34,7 +34,9 @@ static char *read_file(const char *path, size_t *out_bytes) {
   fclose(f);
   if (!text || failed || n >= MAX_FILE_BYTES) {
     cx_fail(failed ? CX_EIO : CX_EMEMORY, "wordpiece_load: %s: %s", path,
-            failed ? "cannot be read" : "too large");
+            failed ? "cannot be read"
+            : text ? "too large"
+                   : "out of memory");
     free(text);
     return NULL;
   }
@@ -49,9 +51,7 @@ static json_t *read_json(const char *path) {
   if (!text) return NULL;
   json_t *root = json_loadb(text, bytes, JSON_REJECT_DUPLICATES, &error);
   free(text);
-  if (!root)
-    cx_fail(CX_ETREE, "wordpiece_load: %s:%d: %s", path, error.line,
-            error.text);
+  if (!root) cxi_config_no_json("wordpiece_load", path, &error);
   return root;
 }
 static bool exists(const char *path) {

@@ -3,6 +3,7 @@
 
 #include <pthread.h>
 #include <stdarg.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -48,6 +49,18 @@ static void permit(void *memory, size_t bytes) {
 #endif
 }
 
+/* Faults that tests inject. */
+static bool (*_Atomic asked)(void);
+
+static bool refused(size_t bytes) {
+  bool (*fails)(void) = atomic_load_explicit(&asked, memory_order_relaxed);
+  return bytes > PTRDIFF_MAX || (fails && fails());
+}
+
+void cxi_arena_fail_if(bool (*fails)(void)) {
+  atomic_store(&asked, fails);
+}
+
 static chunk *chunk_new(size_t room) {
   if (room > PTRDIFF_MAX - sizeof(chunk)) return NULL;
   chunk *made = cxi_alloc(sizeof(chunk) + room);
@@ -75,7 +88,7 @@ static size_t rounded(size_t bytes) {
 }
 
 void *cxi_arena_alloc(cxi_arena *arena, size_t bytes) {
-  if (bytes > PTRDIFF_MAX) return NULL;
+  if (refused(bytes)) return NULL;
   bytes = rounded(bytes);
   chunk *head = arena->head;
   if (head && head->room - head->used >= bytes) return chunk_take(head, bytes);
@@ -178,7 +191,7 @@ cxi_mark cxi_scratch_mark(void) {
 }
 
 void *cxi_scratch(size_t bytes) {
-  if (bytes > PTRDIFF_MAX) return NULL;
+  if (refused(bytes)) return NULL;
   bytes = rounded(bytes);
   if ((!top || top->room - top->used < bytes) && !scratch_push(bytes))
     return NULL;

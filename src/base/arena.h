@@ -2,6 +2,7 @@
 #ifndef CXI_ARENA_H
 #define CXI_ARENA_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 typedef struct cxi_arena {
@@ -27,5 +28,10 @@ cxi_mark cxi_scratch_mark(void);
 void *cxi_scratch(size_t bytes); /* zeroed; NULL without memory */
 void cxi_scratch_reset(cxi_mark mark);
 void cxi_scratch_free(void);     /* at the end of a thread */
+
+/* For tests: asked before each request to an arena or to scratch memory, which
+ * fails if it says so; NULL: none is asked. Without it only requests that need
+ * another chunk can fail. */
+void cxi_arena_fail_if(bool (*fails)(void));
 
 #endif

@@ -1,7 +1,6 @@
 /* file.c - cx_load, cx_save, cx_inspect: the suffix decides. */
 #include "calx/file.h"
 
-#include <jansson.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -9,6 +8,7 @@
 #include "base/file.h"
 #include "base/dtype.h"
 #include "calx/array.h"
+#include "io/json.h"
 #include "io/npz.h"
 #include "io/paths.h"
 #include "io/safetensors.h"
@@ -89,9 +89,13 @@ static bool read_index(const char *path, leaves *out) {
   cxi_file_unmap(&file);
   json_t *map = json_object_get(root, "weight_map"), *seen = json_object();
   bool ok = json_is_object(map) && seen;
-  if (!ok)
-    cx_fail_(NULL, CX_EIO, "load: %s: %s", path,
-             root ? "no weight_map" : where.text);
+  if (!root)
+    cx_fail_(NULL, cxi_json_code(&where), "load: %s: %s", path,
+             cxi_json_text(&where));
+  else if (!seen)
+    cx_fail_(NULL, CX_EMEMORY, "load: %s: out of memory", path);
+  else if (!ok)
+    cx_fail_(NULL, CX_EIO, "load: %s: no weight_map", path);
   const char *tensor, *slash = strrchr(path, '/');
   int folder = slash ? (int)(slash - path) + 1 : 0;
   json_t *value;
@@ -105,8 +109,12 @@ static bool read_index(const char *path, leaves *out) {
       cx_fail_(NULL, CX_EIO, "load: %s: \"%s\" is in no file of this folder",
                path, tensor);
       ok = false;
-    } else if (!json_object_get(seen, name)) {
-      json_object_set_new(seen, name, json_true());
+    } else if (json_object_get(seen, name)) {
+      continue;
+    } else if (json_object_set_new(seen, name, json_true()) != 0) {
+      cx_fail_(NULL, CX_EMEMORY, "load: %s: out of memory", path);
+      ok = false;
+    } else {
       ok = read_safetensors(shard, out);
     }
   }

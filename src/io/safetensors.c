@@ -1,12 +1,12 @@
 /* safetensors.c - reads and writes safetensors headers. */
 #include "io/safetensors.h"
 
-#include <jansson.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/alloc.h"
 #include "base/dtype.h"
+#include "io/json.h"
 
 /* The format allows headers of 100 MB; ten million bytes hold 10^5 tensors,
  * and reading costs some fifteen times the header's size in memory. */
@@ -182,8 +182,9 @@ bool cxi_safetensors_parse(const unsigned char *file, size_t size,
                             JSON_REJECT_DUPLICATES, &where);
   bool ok = root != NULL;
   if (!ok)
-    cxi_error_set(error, CX_EIO, "safetensors: header: %s (byte %d)",
-                  where.text, where.position);
+    cxi_error_set(error, cxi_json_code(&where),
+                  "safetensors: header: %s (byte %d)", cxi_json_text(&where),
+                  where.position);
   else if (!json_is_object(root))
     ok = cxi_error_set(error, CX_EIO, "safetensors: the header is no object");
   ok = ok && read_entries(root, out, error) &&
@@ -209,37 +210,47 @@ static int by_size_and_name(const void *a, const void *b) {
 /* {"dtype": ..., "shape": [...], "data_offsets": [...]}; NULL without memory */
 static json_t *entry_json(const cxi_tensor_entry *e) {
   json_t *shape = json_array();
-  for (int i = 0; shape && i < e->type.shape.n; i++)
-    json_array_append_new(shape, json_integer(e->type.shape.d[i]));
+  bool whole = shape != NULL;
+  for (int i = 0; whole && i < e->type.shape.n; i++)
+    whole = json_array_append_new(shape, json_integer(e->type.shape.d[i])) == 0;
+  if (!whole) {
+    json_decref(shape);
+    return NULL;
+  }
   return json_pack("{s:s, s:o, s:[I,I]}", "dtype", dtype_name(e->type.type),
                    "shape", shape, "data_offsets", (json_int_t)e->begin,
                    (json_int_t)e->end);
 }
+static bool add_entry(json_t *root, const cxi_tensor_entry *e,
+                      cxi_error *error) {
+  if (!dtype_name(e->type.type))
+    return cxi_error_set(error, CX_EDTYPE,
+                         "safetensors: \"%s\" is %s, which files cannot hold",
+                         e->name, cxi_dtype_name(e->type.type));
+  json_t *entry = entry_json(e);
+  if (!entry)
+    return cxi_error_set(error, CX_EMEMORY, "safetensors: out of memory");
+  if (json_object_get(root, e->name))
+    json_decref(entry);
+  else if (json_object_set_new(root, e->name, entry) == 0)
+    return true;
+  return cxi_error_set(error, CX_EIO,
+                       "safetensors: \"%s\": no such name can be written",
+                       e->name);
+}
 static json_t *header_json(cxi_safetensors *list, cxi_error *error) {
   json_t *root = json_object();
   uint64_t at = 0;
-  for (uint32_t i = 0; i < list->n; i++) {
+  bool ok =
+      root || cxi_error_set(error, CX_EMEMORY, "safetensors: out of memory");
+  for (uint32_t i = 0; ok && i < list->n; i++) {
     cxi_tensor_entry *e = &list->entries[i];
-    if (!dtype_name(e->type.type)) {
-      cxi_error_set(error, CX_EDTYPE,
-                    "safetensors: \"%s\" is %s, which files "
-                    "cannot hold",
-                    e->name, cxi_dtype_name(e->type.type));
-      json_decref(root);
-      return NULL;
-    }
     e->begin = at, e->end = at += (uint64_t)cxi_aval_bytes(&e->type);
-    if (json_object_get(root, e->name) ||
-        json_object_set_new(root, e->name, entry_json(e)) != 0) {
-      cxi_error_set(error, CX_EIO,
-                    "safetensors: \"%s\": no such name can be "
-                    "written",
-                    e->name);
-      json_decref(root);
-      return NULL;
-    }
+    ok = add_entry(root, e, error);
   }
-  return root;
+  if (ok) return root;
+  json_decref(root);
+  return NULL;
 }
 unsigned char *cxi_safetensors_header(cxi_safetensors *list, size_t *out_bytes,
                                       cxi_error *error) {

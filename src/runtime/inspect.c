@@ -13,8 +13,10 @@
 #include "trace/call.h"
 #include "transforms/transforms.h"
 
-/* Text of any length that lives until the scope ends; frees it. */
+/* Text of any length that lives until the scope ends; frees it. NULL: what
+ * makes it ran out of memory, unless it has told of another error. */
 static const char *taken(char *text) {
+  if (!text && cx_ok()) cxi_report_memory();
   const char *shown = text ? cxi_string(text) : "";
   cxi_free(text);
   return shown;

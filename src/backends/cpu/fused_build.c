@@ -22,6 +22,7 @@ typedef struct building {
   cxi_slot *slots;
   cxi_step *steps;
   uint32_t n_slots, cap_slots, n_steps, cap_steps;
+  bool short_of_memory;
 } building;
 
 /* -- slots and steps ------------------------------------------------------- */
@@ -101,7 +102,7 @@ static uint32_t moved(building *b, const cxi_operand *o, cxi_step_kind kind,
   cxi_pattern *kept = NULL;
   if (kind == CXI_STEP_GATHER) {
     kept = cxi_arena_copy(b->arena, pattern, sizeof *pattern);
-    if (!kept) return NONE;
+    b->short_of_memory |= !kept;
   }
   add_step(b, (cxi_step){ .kind = kind,
                           .once = once,
@@ -431,10 +432,7 @@ static bool build(building *b) {
   if (!make_room(b)) return false;
   for (uint32_t i = 0; i < b->unit->n_ops; i++)
     if (!add_equation(b, i)) return false;
-  for (uint32_t s = 0; s < b->n_steps; s++)
-    for (uint32_t k = 0; k < b->steps[s].n_in; k++)
-      if (b->steps[s].in[k] == NONE) return false;
-  if (!place_registers(b)) return false;
+  if (b->short_of_memory || !place_registers(b)) return false;
   cxi_step *steps =
       cxi_arena_alloc(b->arena, (b->n_steps + (size_t)1) * sizeof *steps);
   f->slots = cxi_arena_copy(b->arena, b->slots, b->n_slots * sizeof *b->slots);

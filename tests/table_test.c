@@ -293,6 +293,12 @@ static const cxi_program *attempt(const transform *t, const cxi_program *p,
   return q;
 }
 
+/* The bytes held, but for scratch memory that is kept and not in use. */
+static size_t held_bytes(void) {
+  if (!cxi_scratch_mark().used) cxi_scratch_free();
+  return cxi_alloc_now().live_bytes;
+}
+
 /* Makes the first, second, ... allocation fail until none does: each time the
  * transform reports it and leaves nothing behind. */
 static void starve(const transform *t, const cxi_program *p, const bool *in,
@@ -300,7 +306,8 @@ static void starve(const transform *t, const cxi_program *p, const bool *in,
   cxi_error error = { CX_OK, "" };
   attempt(t, p, in, out, UINT64_MAX, &error); /* names and types are kept */
   if (error.code == CX_ENORULE) return;
-  const size_t live = cxi_alloc_now().live_bytes;
+  const size_t live = held_bytes();
+  const uint64_t programs = cxi_programs_now().live;
   const cxi_mark mark = cxi_scratch_mark();
   for (uint64_t n = 0;; n++) {
     error = (cxi_error){ CX_OK, "" };
@@ -311,9 +318,11 @@ static void starve(const transform *t, const cxi_program *p, const bool *in,
     if (after.chunk != mark.chunk || after.used != mark.used)
       fail_msg("%s, allocation %d fails: scratch memory is left", t->name,
                (int)n);
-    if (cxi_alloc_now().live_bytes > live)
-      fail_msg("%s, allocation %d fails: %d bytes are left", t->name, (int)n,
-               (int)(cxi_alloc_now().live_bytes - live));
+    const size_t now = held_bytes();
+    if (now > live)
+      fail_msg("%s, allocation %d fails: %d bytes are left, %d programs",
+               t->name, (int)n, (int)(now - live),
+               (int)(cxi_programs_now().live - programs));
   }
 }
 

@@ -185,11 +185,12 @@ void cxi_split_open(cxi_split *s) {
   cxi_emitter_use(&s->emitter);
 }
 
-/* first[0..n-1] and then one handle of each residual. */
+/* first[0..n-1] and then one handle of each residual; NULL without memory, also
+ * for first. */
 static cx *with_residuals(const cxi_split *s, uint32_t n, const cx *first,
                           bool known) {
   cx *all = cxi_walk_scratch(n + (size_t)s->n_residuals, sizeof *all);
-  if (!all) return NULL;
+  if (!all || (n > 0 && !first)) return NULL;
   for (uint32_t i = 0; i < n; i++) all[i] = first[i];
   for (uint32_t i = 0; i < s->n_residuals; i++)
     all[n + i] = known ? s->residuals[i].known : s->residuals[i].unknown;

@@ -1,5 +1,6 @@
 /* checks_test.c - cx_checks: indices out of range and NaN, at their lines. */
 #include "calx/testing.h"
+#include "runtime/executables.h"
 #include "support/calls.h"
 
 static cx ints(int one, int two) {
@@ -123,10 +124,38 @@ static void inside(void **state) {
   cx_checks(false);
 }
 
+/* -- each equation runs once ----------------------------------------------- */
+
+CX_STRUCT(nest, (int, depth));
+CX_DEF_ENV(chain, nest, e, v, i) {
+  if (e->depth == 0) return cx_add(v, cx_sum(cx_take(v, i, 0)));
+  return cx_call(CX_BIND(chain, .depth = e->depth - 1), v, i);
+}
+static uint64_t equations_run(cx_fn f) {
+  CX_SCOPE;
+  const cx v = cx_arange(0, 5, 1, CX_F32), i = ints(0, 1);
+  (void)cx_size(cx_call(cx_jit(f), v, i));
+  const cxi_executables_stats before = cxi_executables_kept();
+  (void)cx_size(cx_call(cx_jit(f), v, i));
+  const cxi_executables_stats after = cxi_executables_kept();
+  assert_good();
+  return after.hits + after.misses - before.hits - before.misses;
+}
+static void once(void **state) {
+  (void)state;
+  CX_SCOPE;
+  cx_checks(true);
+  const uint64_t one = equations_run(CX_BIND(chain, .depth = 1));
+  assert_true(one > 0);
+  assert_int_equal(equations_run(CX_BIND(chain, .depth = 9)), one);
+  cx_checks(false);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
     cmocka_unit_test(operations),
     cmocka_unit_test(inside),
+    cmocka_unit_test(once),
   };
   return cmocka_run_group_tests(tests, setup, teardown);
 }

@@ -239,6 +239,36 @@ static void checks_find_hidden_state(void **state) {
   assert_good();
 }
 
+/* A tower of functions, each of which finds the value of the one around it
+ * elsewhere than in its arguments and environment. */
+static int tower_runs, tower_state;
+static cx around;
+CX_STRUCT(floors, (int, left));
+CX_DEF_ENV(tower, floors, e, x) {
+  const cx y = cx_add(cx_mul(x, 2), around);
+  around = y;
+  if (e->left > 0) return cx_call(CX_BIND(tower, .left = e->left - 1), x);
+  tower_runs++;
+  return tower_state ? cx_mul(y, (double)tower_state++) : y;
+}
+CX_DEF(towers, x) {
+  around = cx_sin(x);
+  return cx_call(CX_BIND(tower, .left = 12), x);
+}
+static void checks_trace_what_is_within_as_often(void **state) {
+  (void)state;
+  CX_SCOPE;
+  cx_checks(true);
+  tower_runs = tower_state = 0;
+  (void)cx_size(cx_call(CX_FN(towers), 1.0));
+  assert_good();
+  assert_true(tower_runs <= 2);
+  tower_state = 1;
+  (void)cx_size(cx_call(CX_FN(towers), cx_ones(CX_F32, 2)));
+  assert_error(CX_ETRACE, "it recorded two programs");
+  cx_checks(false);
+}
+
 /* -- twelve equal layers -------------------------------------------------- */
 
 static int layer_runs;
@@ -359,6 +389,7 @@ int main(void) {
     cmocka_unit_test(values_of_an_outer_trace_are_lifted),
     cmocka_unit_test(recursion_needs_other_types),
     cmocka_unit_test(checks_find_hidden_state),
+    cmocka_unit_test(checks_trace_what_is_within_as_often),
     cmocka_unit_test(equal_layers_are_traced_and_transformed_once),
     cmocka_unit_test(scopes_name_the_calls),
     cmocka_unit_test(programs_print_parse_and_run),

@@ -255,10 +255,12 @@ static cxi_entry *make(cxi_request *q) {
 }
 
 /* Traces twice where checks are on: a function that depends on more than its
- * arguments' types gives another program. */
+ * arguments' types gives another program. What uses values of the trace around
+ * it is not remembered: it is traced again, and compared, with that one. */
 static cxi_entry *make_checked(cxi_request *q) {
   cxi_entry *first = make(q);
-  if (!first || q->code->kind != CXI_CODE_DEF || !cxi_context_now()->checks)
+  if (!first || first->lifted || q->code->kind != CXI_CODE_DEF ||
+      !cxi_context_now()->checks)
     return first;
   cxi_entry *second = make(q);
   const bool same =

@@ -35,6 +35,23 @@ if(CALX_EXAMPLES)
   add_programs(examples example_programs)
   pkg_check_modules(CMOCKA REQUIRED IMPORTED_TARGET cmocka)
   target_link_libraries(examples_12_unit_test PRIVATE PkgConfig::CMOCKA)
+
+  # The pictures and the digits that several of them use. Without libpng all is
+  # drawn, nothing written.
+  file(GLOB support CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/examples/support/*.c)
+  add_library(example_support STATIC ${support})
+  target_include_directories(example_support PUBLIC
+    ${PROJECT_SOURCE_DIR}/examples/support)
+  target_link_libraries(example_support PUBLIC ${public_libraries} m)
+  pkg_check_modules(PNG IMPORTED_TARGET libpng)
+  if(PNG_FOUND)
+    target_compile_definitions(example_support PRIVATE HAVE_PNG=1)
+    target_link_libraries(example_support PRIVATE PkgConfig::PNG)
+  endif()
+  foreach(target IN LISTS example_programs)
+    target_link_libraries(${target} PRIVATE example_support)
+  endforeach()
+  target_link_libraries(examples_09_gru PRIVATE PkgConfig::ZLIB)
 endif()
 if(CALX_BENCH)
   add_programs(bench bench_programs)

@@ -3,8 +3,19 @@
 
 #include <math.h>
 
+/* A factor as the dtype of each leaf that it meets: lr, an argument, is f32
+ * beside parameters of any dtype. */
+CX_STRUCT(factor, (cx, number));
+CX_DEF_ENV(times, factor, e, leaf) {
+  return cx_mul(cx_cast(e->number, cx_type(leaf)), leaf);
+}
+static cx scaled(cx number, cx tree) {
+  number = cx_cast(number, CX_F64); /* exact, also of a C number */
+  return cx_tree_map(CX_BIND(times, .number = number), tree);
+}
+
 cx sgd_update(cx params, cx grads, cx lr) {
-  return cx_sub(params, cx_mul(lr, grads));
+  return cx_sub(params, scaled(lr, grads));
 }
 
 cx momentum_init(cx params) {
@@ -14,7 +25,7 @@ void momentum_update(cx params, cx grads, cx velocity, cx lr, double decay,
                      bool nesterov, cx *out_params, cx *out_velocity) {
   cx v = cx_add(cx_mul(decay, velocity), grads);
   cx step = nesterov ? cx_add(grads, cx_mul(decay, v)) : v;
-  *out_params = cx_sub(params, cx_mul(lr, step));
+  *out_params = cx_sub(params, scaled(lr, step));
   *out_velocity = v;
 }
 
@@ -29,6 +40,13 @@ static cx with_decay(cx step, cx params, const adam_options *o) {
     decay = cx_where(o->decay_mask, decay, cx_zeros_like(decay));
   return cx_add(step, decay);
 }
+/* m / (1 - b^t), the power in f32, or f64 for a moment of f64 */
+CX_STRUCT(moment, (double, b), (cx, t));
+CX_DEF_ENV(unbiased, moment, e, m) {
+  cx_dtype type = cx_type(m);
+  cx steps = cx_cast(e->t, type == CX_F64 ? CX_F64 : CX_F32);
+  return cx_div(m, cx_cast(cx_sub(1, cx_power(e->b, steps)), type));
+}
 void adam_update(cx params, cx grads, cx state, cx lr, adam_options o,
                  cx *out_params, cx *out_state) {
   double b1 = o.b1 ? o.b1 : 0.9, b2 = o.b2 ? o.b2 : 0.999;
@@ -36,23 +54,23 @@ void adam_update(cx params, cx grads, cx state, cx lr, adam_options o,
   cx m = cx_add(cx_mul(b1, cx_get(state, "m")), cx_mul(1 - b1, grads));
   cx v =
       cx_add(cx_mul(b2, cx_get(state, "v")), cx_mul(1 - b2, cx_square(grads)));
-  cx t = cx_add(cx_get(state, "t"), 1), steps = cx_cast(t, CX_F32);
-  cx m_hat = cx_div(m, cx_sub(1, cx_power(b1, steps)));
-  cx v_hat = cx_div(v, cx_sub(1, cx_power(b2, steps)));
+  cx t = cx_add(cx_get(state, "t"), 1);
+  cx m_hat = cx_tree_map(CX_BIND(unbiased, .b = b1, .t = t), m);
+  cx v_hat = cx_tree_map(CX_BIND(unbiased, .b = b2, .t = t), v);
   cx step = cx_div(m_hat, cx_add(cx_sqrt(v_hat), eps));
   if (o.weight_decay != 0) step = with_decay(step, params, &o);
-  *out_params = cx_sub(params, cx_mul(lr, step));
+  *out_params = cx_sub(params, scaled(lr, step));
   *out_state = cx_dict("m", m, "v", v, "t", t);
 }
 
-/* Over all leaves, those of 16 bits in f32. */
+/* Over all leaves, in f32, or in f64 if one of them is. */
 static cx sum_of_squares(cx tree) {
-  cx sum = cx_scalar(0, CX_F32);
+  cx_dtype type = CX_F32;
+  for (int i = 0; i < cx_leaf_count(tree); i++)
+    if (cx_type(cx_leaf(tree, i)) == CX_F64) type = CX_F64;
+  cx sum = cx_scalar(0, type);
   for (int i = 0; i < cx_leaf_count(tree); i++) {
-    cx leaf = cx_leaf(tree, i);
-    if (cx_type(leaf) == CX_F16 || cx_type(leaf) == CX_BF16)
-      leaf = cx_cast(leaf, CX_F32);
-    cx square = cx_sum(cx_square(leaf));
+    cx square = cx_sum(cx_square(cx_cast(cx_leaf(tree, i), type)));
     sum = i ? cx_add(sum, square) : square;
   }
   return sum;
@@ -64,7 +82,7 @@ cx clip_by_global_norm(cx grads, double limit, cx *out_norm) {
   cx safe = cx_sqrt(cx_where(inside, 1, sum));
   cx scale = cx_where(inside, 1.0, cx_div(limit, safe));
   if (out_norm) *out_norm = norm;
-  return cx_mul(grads, scale);
+  return scaled(scale, grads);
 }
 
 static double warmup_part(double peak, int64_t warmup, int64_t step) {

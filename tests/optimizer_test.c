@@ -109,6 +109,35 @@ static void test_adam_many_steps(void **state) {
   }
   expect_near(at(q, 0), p, 1e-5);
 }
+/* lr is f32, as a number given to cx_call is; parameters keep their dtypes. */
+static void test_dtypes(void **state) {
+  (void)state;
+  CX_SCOPE;
+  const cx_dtype types[] = { CX_F16, CX_BF16, CX_F32, CX_F64 };
+  cx p[4], g[4];
+  for (int i = 0; i < 4; i++) {
+    p[i] = cx_full(1, types[i], 2), g[i] = cx_full(3, types[i], 2);
+  }
+  cx ps = cx_tuple_n(4, p), gs = cx_tuple_n(4, g), lr = cx_scalar(0.25, CX_F32);
+  cx norm, sgd = sgd_update(ps, gs, lr), momentum, adam, v = momentum_init(ps);
+  cx s = adam_init(ps), clipped = clip_by_global_norm(gs, 1, &norm);
+  momentum_update(ps, gs, v, lr, 0.5, false, &momentum, &v);
+  adam_update(ps, gs, s, lr, (adam_options){ 0 }, &adam, &s);
+  expect_near(cx_item(norm), sqrt(72), 1e-12);
+  for (int i = 0; i < 4; i++) {
+    expect_near(at(cx_nth(sgd, i), 0), 0.25, 0);
+    expect_near(at(cx_nth(momentum, i), 0), 0.25, 0);
+    expect_near(at(cx_nth(adam, i), 0), 0.75, 0.01);
+    expect_near(at(cx_nth(clipped, i), 0), 3 / sqrt(72), 0.01);
+    assert_int_equal(cx_type(cx_nth(adam, i)), types[i]);
+    assert_int_equal(cx_type(cx_nth(clipped, i)), types[i]);
+  }
+  /* f64 is not rounded to f32 on the way */
+  expect_near(at(cx_nth(adam, 3), 0), 1 - 0.25 * 3 / (3 + 1e-8), 1e-15);
+  expect_near(at(cx_nth(clipped, 3), 0), 3 / sqrt(72), 1e-15);
+  sgd = sgd_update(cx_nth(ps, 3), cx_nth(gs, 3), cx_lit_f(0.1));
+  expect_near(at(sgd, 0), 1 - 0.1 * 3, 1e-15);
+}
 static void test_clip(void **state) {
   (void)state;
   CX_SCOPE;
@@ -296,6 +325,7 @@ int main(void) {
     cmocka_unit_test(test_adam_first_step),
     cmocka_unit_test(test_adam_decay_mask),
     cmocka_unit_test(test_adam_many_steps),
+    cmocka_unit_test(test_dtypes),
     cmocka_unit_test(test_clip),
     cmocka_unit_test(test_clip_of_zero),
     cmocka_unit_test(test_schedules),

@@ -2,7 +2,8 @@
  *
  * An optimizer is two functions of trees: init gives its state, update takes
  * gradients and gives new parameters and state. Both are plain functions of
- * handles: use them inside a jitted step. lr may be an array or a number. */
+ * handles: use them inside a jitted step. lr may be an array, of any floating
+ * dtype, or a number; parameters keep their dtypes. */
 #ifndef CALX_MODELS_OPTIMIZER_H
 #define CALX_MODELS_OPTIMIZER_H
 

@@ -301,6 +301,7 @@ static void numbers(void **state) {
   EXPECT(cx_power(i, cx_array(int32_t, 3, 0)), CX_SHAPE(2), 343, 1);
   EXPECT(cx_clip(i, -1, 5), CX_SHAPE(2), 5, -1);
   EXPECT(cx_where(cx_gt(i, 0), i, 0), CX_SHAPE(2), 7, 0);
+  assert_true(cx_item(cx_cast(cx_lit_f(0.1), CX_F64)) == 0.1);
   cx r = cx_add(x, i);
   (void)r;
   cx_assert(cx_check_error(CX_EDTYPE, "dtypes differ: f32[2] and i32[2]"));

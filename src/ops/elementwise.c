@@ -427,6 +427,7 @@ cx cxi_op_cast(cx a, cx_dtype type) {
   cx poison;
   if (!cxi_dtype_valid(type))
     return cxi_fail(CX_EDTYPE, "cast: unsupported dtype %d", (int)type);
+  if (type == CX_F64) a = cxi_strong("cast", a, type); /* not through f32 */
   if (!cxi_operand("cast", &a, &poison)) return poison;
   return cxi_convert(a, type);
 }

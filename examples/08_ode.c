@@ -8,7 +8,7 @@
 #include "calx.h"
 #include "picture.h"
 
-enum { TIMES = 41, MOST = 64, STEPS = 8 };
+enum { TIMES = 61, MOST = 64, STEPS = 8 };
 static const double rtol = 1e-7, atol = 1e-7;
 
 /* Lotka & Volterra: theta (4) logarithms of rates, y (2) hares and foxes */
@@ -153,9 +153,9 @@ CX_DEF(improve, theta, y0, times, seen) {
 }
 
 static bool show(const char *file, cx theta, cx y0, cx times, cx seen) {
-  cx fine = cx_linspace(0, 10, 201, CX_F64);
+  cx fine = cx_linspace(0, 20, 401, CX_F64);
   cx ys = cx_call(cx_jit(CX_FN(path)), theta, y0, fine);
-  picture *plot = plot_new(640, 360, 0, 10, 0, 14);
+  picture *plot = plot_new(640, 360, 0, 20, 0, 15);
   const colour inks[] = { BLUE, ORANGE };
   for (int i = 0; i < 2; i++) {
     plot_curve(plot, fine, cx_index(ys, CX_ALL, i), inks[i]);
@@ -168,7 +168,7 @@ int main(int argc, char **argv) {
   cx_ctx *ctx = cx_open("cpu");
   cx truth = cx_log(cx_array(double, 1.1, 0.4, 0.4, 0.1));
   cx theta = cx_log(cx_array(double, 1, 0.5, 0.5, 0.125));
-  cx y0 = cx_array(double, 10, 5), times = cx_linspace(0, 10, TIMES, CX_F64);
+  cx y0 = cx_array(double, 10, 5), times = cx_linspace(0, 20, TIMES, CX_F64);
   cx seen = cx_add(cx_call(cx_jit(CX_FN(path)), truth, y0, times),
                    cx_mul(0.3, cx_normal(cx_key(1), CX_F64, TIMES, 2)));
   cx_fn through = cx_jit(cx_value_and_grad(CX_BIND(loss, .f = CX_FN(path))));

@@ -7,7 +7,7 @@
 #include "calx/models/nn.h"
 #include "digits.h"
 
-enum { TRAIN = 8192, TEST = 1024, EPOCHS = 4 };
+enum { TRAIN = 8192, TEST = 1024, EPOCHS = 3 };
 enum { BATCH = 256, MOST = BATCH + 96 }; /* 6 standard deviations more */
 static const double delta = 1e-5;
 

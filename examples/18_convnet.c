@@ -9,7 +9,7 @@
 #include "digits.h"
 #include "picture.h"
 
-enum { TRAIN = 4096, TEST = 1024, BATCH = 128, EPOCHS = 5 };
+enum { TRAIN = 4096, TEST = 1024, BATCH = 128, EPOCHS = 3 };
 
 /* -- the model ------------------------------------------------------------- */
 

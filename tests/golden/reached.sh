@@ -5,7 +5,7 @@
 # reached.sh --write BUILD - runs them all and renews the page's figures and
 # pictures; the times are the processor's, of this run.
 set -u
-TIMEFORMAT='%U s'
+TIMEFORMAT='%1U s'
 page=docs/examples.md
 pictures=docs/pictures
 

@@ -71,6 +71,8 @@ typedef struct cx_at_opt {
   size_t size_;
   cx_mode mode;
   bool sorted, unique;     /* promises */
+  cx fill;                 /* cx_at_get: a C number, .fill = cx_lit_f(-1), in
+                              place of what CX_FILL gives; implies that mode */
 } cx_at_opt;
 typedef enum cx_at_kind {
   CX_AT_SET, CX_AT_ADD, CX_AT_MUL, CX_AT_MIN, CX_AT_MAX, CX_AT_SUB, CX_AT_DIV

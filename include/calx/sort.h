@@ -84,9 +84,21 @@ CX_API CX_USED cx cx_searchsorted_(cx sorted, cx v, cx_search_opt opt,
 CX_API CX_USED cx cx_digitize_(cx x, cx bins, cx_search_opt opt,
                                const char *at);
 /* The line through the points (xp, fp), xp (n) ascending, at each x; beyond
- * its ends fp[0] and fp[n-1]. Floats of one dtype; x's shape. */
-#define cx_interp(x, xp, fp) cx_interp_(CX_A(x), (xp), (fp), CX_AT)
-CX_API CX_USED cx cx_interp_(cx x, cx xp, cx fp, const char *at);
+ * its ends fp[0] and fp[n-1], or .left and .right, numbers or arrays of rank 0:
+ * .left = cx_lit_f(0); .extrapolate: the first and the last segment go on. With
+ * a .period x and xp count modulo that, xp in any order. Floats of one dtype;
+ * x's shape. CX_EUSER: a period that is not positive, or with ends. */
+typedef struct cx_interp_opt {
+  size_t size_;
+  cx left, right;
+  bool extrapolate;
+  double period;
+} cx_interp_opt;
+#define cx_interp(x, xp, ...) CX_INTERP(x, xp, __VA_ARGS__, )
+#define CX_INTERP(x, xp, fp, ...)   \
+  cx_interp_(CX_A(x), (xp), (fp), CX_OPT(cx_interp_opt, __VA_ARGS__), CX_AT)
+CX_API CX_USED cx cx_interp_(cx x, cx xp, cx fp, cx_interp_opt opt,
+                             const char *at);
 
 /* How often 0, 1, .. length-1 are among the integers x, an i32 array (length);
  * negative ones count as 0, greater ones not at all. .weights of x's shape are
@@ -95,6 +107,7 @@ typedef struct cx_count_opt {
   size_t size_;
   cx weights;
   bool density;            /* cx_histogram: the sum over bins times width is 1 */
+  double range[2];         /* ... of n bins; both 0: x's least and greatest */
 } cx_count_opt;
 #define cx_bincount(...) CX_COUNT_(cx_bincount_, __VA_ARGS__, )
 #define CX_COUNT_(fn, a, n, ...) \
@@ -102,10 +115,18 @@ typedef struct cx_count_opt {
 CX_API CX_USED cx cx_bincount_(cx x, int64_t length, cx_count_opt opt,
                                const char *at);
 /* cx_histogram(x, edges, .weights, .density): floats, how many x lie in each
- * bin, edges (n + 1) ascending; the last bin has both its ends. */
+ * bin, edges (n + 1) ascending; the last bin has both its ends. A C number n of
+ * bins, cx_histogram(x, 10, .range = { 0, 1 }): n of equal width over the range,
+ * one of width 1 about a range without width. cx_histogram_bin_edges: its
+ * edges, floats (n + 1). */
 #define cx_histogram(...) CX_HISTOGRAM(__VA_ARGS__, )
 #define CX_HISTOGRAM(a, edges, ...) \
-  cx_histogram_((a), (edges), CX_OPT(cx_count_opt, __VA_ARGS__), CX_AT)
+  cx_histogram_((a), CX_A(edges), CX_OPT(cx_count_opt, __VA_ARGS__), CX_AT)
+#define cx_histogram_bin_edges(...) CX_BIN_EDGES(__VA_ARGS__, )
+#define CX_BIN_EDGES(a, n, ...) \
+  cx_bin_edges_((a), (n), CX_OPT(cx_count_opt, __VA_ARGS__), CX_AT)
+CX_API CX_USED cx cx_bin_edges_(cx x, int64_t n, cx_count_opt opt,
+                                const char *at);
 CX_API CX_USED cx cx_histogram_(cx x, cx edges, cx_count_opt opt,
                                 const char *at);
 
@@ -115,12 +136,50 @@ CX_API CX_USED cx cx_histogram_(cx x, cx edges, cx_count_opt opt,
   cx_nonzero_((mask), (size), (fill), CX_AT)
 CX_API CX_USED cx cx_nonzero_(cx mask, int64_t size, int64_t fill,
                               const char *at);
+/* The same as one array (size, axes), and as indices (size) in row-major
+ * order. */
+#define cx_argwhere(mask, size, fill) \
+  cx_argwhere_((mask), (size), (fill), CX_AT)
+#define cx_flatnonzero(mask, size, fill) \
+  cx_flatnonzero_((mask), (size), (fill), CX_AT)
+CX_API CX_USED cx cx_argwhere_(cx mask, int64_t size, int64_t fill,
+                               const char *at);
+CX_API CX_USED cx cx_flatnonzero_(cx mask, int64_t size, int64_t fill,
+                                  const char *at);
+/* a[mask]: (size, ...), what a has where the mask, of a's shape or its first
+ * axes', is true; `fill`, a number or an array of rank 0, where there is no
+ * more. cx_compress: the slices along the axis that the mask (n) tells, n up to
+ * the extent there. Differentiable with respect to a and fill. */
+#define cx_extract(mask, a, size, fill) \
+  cx_extract_((mask), (a), (size), CX_A(fill), CX_AT)
+#define cx_compress(mask, a, axis, size, fill) \
+  cx_compress_((mask), (a), (axis), (size), CX_A(fill), CX_AT)
+CX_API CX_USED cx cx_extract_(cx mask, cx a, int64_t size, cx fill,
+                              const char *at);
+CX_API CX_USED cx cx_compress_(cx mask, cx a, int axis, int64_t size, cx fill,
+                               const char *at);
 /* The different elements of x, ascending: (values, indices, inverse, counts).
- * values (size), the least again where there are no more; indices (size) of
- * the first of each in x in row-major order; inverse of x's shape says which
- * value each element is; counts (size). NaN is one value. */
-#define cx_unique(a, size) cx_unique_((a), (size), CX_AT)
-CX_API CX_USED cx cx_unique_(cx a, int64_t size, const char *at);
+ * values (size), the least again, or .fill, where there are no more; indices
+ * (size) of the first of each in x in row-major order; inverse of x's shape
+ * says which value each element is; counts (size). NaN is one value.
+ * .fill: a number or an array of rank 0, cx_unique(x, 9, .fill = cx_lit_i(-1)).
+ * cx_unique_along: the different slices along an axis of n, ordered by their
+ * first elements, then by the next; inverse (n). */
+typedef struct cx_unique_opt {
+  size_t size_;
+  cx fill;
+} cx_unique_opt;
+#define cx_unique(a, ...) CX_UNIQUE(a, __VA_ARGS__, )
+#define CX_UNIQUE(a, size, ...) \
+  cx_unique_((a), (size), CX_OPT(cx_unique_opt, __VA_ARGS__), CX_AT)
+#define cx_unique_along(a, axis, ...) CX_UNIQUE_ALONG(a, axis, __VA_ARGS__, )
+#define CX_UNIQUE_ALONG(a, axis, size, ...) \
+  cx_unique_along_((a), (axis), (size),     \
+                   CX_OPT(cx_unique_opt, __VA_ARGS__), CX_AT)
+CX_API CX_USED cx cx_unique_(cx a, int64_t size, cx_unique_opt opt,
+                             const char *at);
+CX_API CX_USED cx cx_unique_along_(cx a, int axis, int64_t size,
+                                   cx_unique_opt opt, const char *at);
 
 #ifdef __cplusplus
 }

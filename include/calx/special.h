@@ -43,6 +43,9 @@ CX_API CX_USED cx cx_betainc_(int n, const cx *operands, const char *at);
  * below 0. */
 #define cx_ndtr(a) CX_U(CX_OP_NDTR, a)
 #define cx_log_ndtr(a) CX_U(CX_OP_LOG_NDTR, a)
+/* The inverse of cx_ndtr: of 0 and 1 the infinities, outside NaN. f16 and bf16
+ * in f32. Wichura 1988, algorithm AS 241. */
+#define cx_ndtri(a) CX_U(CX_OP_NDTRI, a)
 #define cx_logit(a) CX_U(CX_OP_LOGIT, a)     /* log(a / (1 - a)) */
 #define cx_entr(a) CX_U(CX_OP_ENTR, a)       /* -a log a; of 0: 0; below: -inf */
 #define cx_xlogy(a, b) CX_B(CX_OP_XLOGY, a, b)     /* a log b; of a = 0: 0 */

@@ -89,6 +89,7 @@ static const op_entry ops[] = {
   [CX_OP_SINC] = { "sinc", 1, CXI_PRIM_NONE, true },
   [CX_OP_NDTR] = { "ndtr", 1, CXI_PRIM_NONE, true },
   [CX_OP_LOG_NDTR] = { "log_ndtr", 1, CXI_PRIM_NONE, true },
+  [CX_OP_NDTRI] = { "ndtri", 1, CXI_PRIM_NONE, true },
   [CX_OP_LOGIT] = { "logit", 1, CXI_PRIM_NONE, true },
   [CX_OP_ENTR] = { "entr", 1, CXI_PRIM_NONE, true },
   [CX_OP_ATAN2] = { "atan2", 2, CXI_PRIM_atan2, true },

@@ -1,15 +1,17 @@
 /* index.c - reading elements: subscripts, take, pick, gather. */
 #include "calx/index.h"
 
+#include "base/dtype.h"
 #include "ops/subscript.h"
 
 /* -- x[...] --------------------------------------------------------------- */
 
-static cx gather_arrays(const cxi_subscript *s, cx a, cx_mode mode) {
+static cx gather_arrays(const cxi_subscript *s, cx a, cx_mode mode,
+                        double fill) {
   cxi_gather_params p = { .offset = cxi_subscript_window(s),
                           .sizes = s->basic,
                           .mode = mode,
-                          .fill = __builtin_nan("") };
+                          .fill = fill };
   for (int i = 0; i < s->n_arrays; i++) {
     p.collapsed = cxi_dims_append(p.collapsed, s->axis[i]);
     p.sizes.d[s->axis[i]] = 1;
@@ -34,12 +36,12 @@ static bool has_empty_axis(const cxi_subscript *s) {
     if (s->basic.d[s->axis[i]] == 0) return true;
   return false;
 }
-cx cxi_subscript_read(const cxi_subscript *s, cx a, cx_mode mode) {
+cx cxi_subscript_read(const cxi_subscript *s, cx a, cx_mode mode, double fill) {
   a = cxi_subscript_basic(s, a);
   if (!s->n_arrays || !cxi_given(a)) return a;
   if (s->shape.n == 0 && mode == CX_CLIP && !has_empty_axis(s))
     return slice_at(s, a);
-  return gather_arrays(s, a, mode);
+  return gather_arrays(s, a, mode, fill);
 }
 /* Asked where no index can be outside, too. */
 bool cxi_is_mode(const char *op, cx_mode mode, cx *out_poison) {
@@ -48,8 +50,25 @@ bool cxi_is_mode(const char *op, cx_mode mode, cx *out_poison) {
                          op, (int)mode);
   return false;
 }
-static cx read_at(const char *op, cx a, int n, const cx_ix *index,
-                  cx_mode mode) {
+/* The C number for what is out of bounds; NaN: the dtype's own. */
+static bool fill_number(const char *op, cx fill, cx_dtype type, double *out,
+                        cx *out_poison) {
+  cxi_info info;
+  cxi_emitter *e = cxi_emitter_now();
+  *out = __builtin_nan("");
+  if (cxi_left_out(fill)) return true;
+  cx number = cxi_strong(op, fill, type);
+  if (!cxi_operand(op, &number, out_poison)) return false;
+  if (e->info(e, fill, &info) && info.weak && type != CX_KEY) {
+    *out = cxi_element_get(cxi_type_dtype(info.type), &info.bits);
+    return true;
+  }
+  *out_poison = cxi_fail(CX_EUSER, "%s: .fill must be a C number, got %s", op,
+                         cxi_shown_of(fill).text);
+  return false;
+}
+static cx read_at(const char *op, cx a, int n, const cx_ix *index, cx_mode mode,
+                  cx fill) {
   cx poison;
   cxi_subscript s;
   if (!cxi_is_mode(op, mode, &poison) || !cxi_operand(op, &a, &poison) ||
@@ -58,18 +77,21 @@ static cx read_at(const char *op, cx a, int n, const cx_ix *index,
   if (has_empty_axis(&s) && cxi_dims_count(&s.result) != 0)
     return cxi_fail(CX_EINDEX, "%s: nothing to read in %s", op,
                     cxi_shown_of(a).text);
-  return cxi_subscript_read(&s, a, mode);
+  double number;
+  if (!fill_number(op, fill, cxi_dtype_at(a), &number, &poison)) return poison;
+  return cxi_subscript_read(&s, a, mode, number);
 }
 cx cx_index_(cx a, int n, const cx_ix *index, const char *at) {
   cxi_name before = cxi_enter(at);
-  return cxi_leave(before, read_at("index", a, n, index, CX_CLIP));
+  return cxi_leave(before, read_at("index", a, n, index, CX_CLIP, (cx){ 0 }));
 }
 cx cx_at_get_(cx a, int n, const cx_ix *index, cx_at_opt opt, const char *at) {
   cxi_name before = cxi_enter(at);
-  cx_mode mode = opt.mode == CX_DEFAULT ? CX_CLIP
-                 : opt.mode == CX_DROP  ? CX_FILL
-                                        : opt.mode;
-  return cxi_leave(before, read_at("at_get", a, n, index, mode));
+  cx_mode mode = !cxi_left_out(opt.fill)  ? CX_FILL
+                 : opt.mode == CX_DEFAULT ? CX_CLIP
+                 : opt.mode == CX_DROP    ? CX_FILL
+                                          : opt.mode;
+  return cxi_leave(before, read_at("at_get", a, n, index, mode, opt.fill));
 }
 
 /* -- take, take_along, pick ----------------------------------------------- */
@@ -115,6 +137,12 @@ cx cx_take_(cx a, cx indices, int axis, const char *at) {
   return cxi_leave(before, cxi_gather(a, cxi_expand_dims(indices, last), &p));
 }
 
+cx_dims cxi_dims_around(cx_dims shape, int axis) {
+  cx_dims out = { 3, { 1, shape.d[axis], 1 } };
+  for (int i = 0; i < shape.n; i++)
+    if (i != axis) out.d[i < axis ? 0 : 2] *= shape.d[i];
+  return out;
+}
 /* out[..., i, ...] = a[..., indices[..., i, ...], ...] along axis; the other
  * axes of both broadcast. */
 static cx take_along(const char *op, cx a, cx indices, int axis) {
@@ -129,8 +157,15 @@ static cx take_along(const char *op, cx a, cx indices, int axis) {
     return cxi_fail(CX_ESHAPE, "%s: indices %s do not match %s beside axis %d",
                     op, cxi_shown_of(indices).text, cxi_shown_of(a).text, axis);
   a = cxi_broadcast_to(a, shape);
+  const cx_dims whole = shape;
   shape.d[axis] = t.d[axis];
   indices = cxi_broadcast_to(cxi_index_from_end(indices, s.d[axis]), shape);
+  if (shape.n == CX_MAX_DIMS) {
+    const cx along =
+        take_along(op, cxi_reshape(a, cxi_dims_around(whole, axis)),
+                   cxi_reshape(indices, cxi_dims_around(shape, axis)), 1);
+    return cxi_reshape(along, shape);
+  }
   cxi_gather_params p = { .mode = CX_FILL, .fill = __builtin_nan("") };
   p.sizes.n = s.n;
   for (int i = 0; i < s.n; i++) {
@@ -141,8 +176,6 @@ static cx take_along(const char *op, cx a, cx indices, int axis) {
   }
   p.collapsed = p.start_map = (cx_dims){ .n = 1, .d = { axis } };
   cx_dims last = { .n = 1, .d = { shape.n } };
-  if (shape.n == CX_MAX_DIMS)
-    return cxi_fail(CX_ESHAPE, "%s: at most %d axes", op, CX_MAX_DIMS - 1);
   return cxi_gather(a, cxi_expand_dims(indices, last), &p);
 }
 cx cx_take_along_(cx a, cx indices, int axis, const char *at) {

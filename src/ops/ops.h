@@ -53,6 +53,9 @@ bool cxi_promote(const char *op, int n, cx *operands, cx *out_poison);
 /* A weak number as an array of `type`; other arrays as they are. */
 cx cxi_strong(const char *op, cx a, cx_dtype type);
 
+/* Whether a C number of integers was given, *out_n. */
+bool cxi_is_count(cx given, int64_t *out_n);
+
 /* -- broadcasting --------------------------------------------------------- */
 /* NumPy's common shape; false after an error naming the operands. */
 bool cxi_broadcast_shape(const char *op, int n, const cx *operands,

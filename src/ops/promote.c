@@ -299,3 +299,14 @@ bool cxi_axes(const char *op, cx a, cx_dims axes, cx_dims *out,
   }
   return true;
 }
+
+bool cxi_is_count(cx given, int64_t *out_n) {
+  cxi_info info;
+  cxi_emitter *e = cxi_emitter_now();
+  if (!cxi_given(given) || !e->info(e, given, &info) || !info.weak)
+    return false;
+  const cxi_kind kind = cxi_dtype_kind(cxi_type_dtype(info.type));
+  if (kind != CXI_SIGNED && kind != CXI_UNSIGNED) return false;
+  *out_n = (int64_t)info.bits;
+  return true;
+}

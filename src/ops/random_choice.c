@@ -1,6 +1,5 @@
 /* random_choice.c - orders and choices at random, bit for bit those of JAX. */
 #include <math.h>
-#include <string.h>
 
 #include "calx/index.h"
 #include "calx/sort.h"
@@ -28,22 +27,11 @@ static cx random_order(cx key, cx_dims shape, int axis) {
   return order;
 }
 
-/* Whether a C number of integers was given: 0..n-1 is meant. */
-static bool is_count(cx given, int64_t *out_n) {
-  cxi_info info;
-  cxi_emitter *e = cxi_emitter_now();
-  if (!cxi_given(given) || !e->info(e, given, &info) || !info.weak)
-    return false;
-  const cxi_kind kind = cxi_dtype_kind(cxi_type_dtype(info.type));
-  if (kind != CXI_SIGNED && kind != CXI_UNSIGNED) return false;
-  memcpy(out_n, &info.bits, sizeof *out_n);
-  return true;
-}
 /* What is drawn from: *out_n slices of a along the axis, or 0..n-1, which a
  * becomes if `made`. False with *out_poison. */
 static bool population(const char *op, cx *a, int *axis, int64_t *out_n,
                        cx *out_poison) {
-  if (is_count(*a, out_n)) {
+  if (cxi_is_count(*a, out_n)) {
     const cx_dims shape = { 1, { *out_n } };
     if (*out_n < 0 || *out_n > INT32_MAX || *axis < -1 || *axis > 0) {
       *out_poison = cxi_fail(*axis < -1 || *axis > 0 ? CX_EINDEX : CX_ESHAPE,

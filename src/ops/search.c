@@ -84,8 +84,14 @@ cx cx_digitize_(cx x, cx bins, cx_search_opt opt, const char *at) {
 
 /* -- interp --------------------------------------------------------------- */
 
+/* The value beyond an end of the points: what was given, a number or one of
+ * the dtype, or what is there. */
+static cx at_end(cx given, cx there) {
+  if (cxi_left_out(given)) return there;
+  return cxi_broadcast_scalar(given, cxi_shape_at(there));
+}
 /* The segment that x lies in; of one without length, its beginning. */
-static cx interpolated(cx x, cx xp, cx fp) {
+static cx interpolated(cx x, cx xp, cx fp, const cx_interp_opt *opt) {
   const int64_t n = cxi_shape_at(xp).d[0];
   const cxi_type type = cxi_type_at(x);
   const cx one = cxi_integer(CX_I32, 1);
@@ -102,16 +108,72 @@ static cx interpolated(cx x, cx xp, cx fp) {
   const cx ends = cxi_add(zeros, cxi_integer(CX_I32, n - 1));
   const cx below = cxi_compare(CXI_PRIM_lt, x, cxi_element(xp, zeros));
   const cx above = cxi_compare(CXI_PRIM_gt, x, cxi_element(xp, ends));
-  const cx lower = cxi_select(below, inside, cxi_element(fp, zeros));
-  return cxi_select(above, lower, cxi_element(fp, ends));
+  cx result = inside;
+  if (!opt->extrapolate || !cxi_left_out(opt->left))
+    result =
+        cxi_select(below, result, at_end(opt->left, cxi_element(fp, zeros)));
+  if (!opt->extrapolate || !cxi_left_out(opt->right))
+    result =
+        cxi_select(above, result, at_end(opt->right, cxi_element(fp, ends)));
+  return result;
+}
+/* x modulo the period, in [0, period). */
+static cx wrapped(cx x, double period) {
+  const cx p = cxi_number_like(x, period);
+  const cx rest = cxi_binary(CXI_PRIM_rem, x, p);
+  const cx negative = cxi_compare(CXI_PRIM_lt, rest, cxi_number_like(x, 0));
+  return cxi_select(negative, rest, cxi_offset(rest, period));
+}
+/* All of them so; the points in order, with the last before the first and the
+ * first after the last. */
+static bool periodic(double period, cx *x, cx *xp, cx *fp) {
+  const cxi_sort_params by = { .axis = 0, .n_keys = 1, .stable = true };
+  const int64_t n = cxi_shape_at(*xp).d[0];
+  cx sorted[2];
+  *x = wrapped(*x, period);
+  if (!cxi_sort(&by, 2, (cx[]){ wrapped(*xp, period), *fp }, sorted))
+    return false;
+  cx parts[2][3];
+  for (int i = 0; i < 2; i++) {
+    const double shift = i ? 0 : period;
+    parts[i][0] = cxi_offset(cxi_slice_axis(sorted[i], 0, n - 1, n), -shift);
+    parts[i][1] = sorted[i];
+    parts[i][2] = cxi_offset(cxi_slice_axis(sorted[i], 0, 0, 1), shift);
+  }
+  *xp = cxi_concatenate(0, 3, parts[0]);
+  *fp = cxi_concatenate(0, 3, parts[1]);
+  return true;
+}
+/* Numbers beyond the ends, of rank 0 and dtype t. */
+static bool end_given(cx *end, cx_dtype t, cx *out_poison) {
+  if (cxi_left_out(*end)) return true;
+  *end = cxi_strong("interp", *end, t);
+  if (!cxi_operand("interp", end, out_poison)) return false;
+  if (cxi_dtype_at(*end) == t && cxi_rank_at(*end) == 0) return true;
+  *out_poison = cxi_fail(cxi_rank_at(*end) ? CX_ESHAPE : CX_EDTYPE,
+                         "interp: .left and .right must be one %s, got %s",
+                         cxi_dtype_name(t), cxi_shown_of(*end).text);
+  return false;
+}
+static bool interp_options(cx_interp_opt *opt, cx_dtype t, cx *out_poison) {
+  if (!end_given(&opt->left, t, out_poison) ||
+      !end_given(&opt->right, t, out_poison))
+    return false;
+  const bool ends =
+      opt->extrapolate || !cxi_left_out(opt->left) || !cxi_left_out(opt->right);
+  if (opt->period == 0 || (opt->period > 0 && opt->period < 1e300 && !ends))
+    return true;
+  *out_poison = cxi_fail(CX_EUSER, "interp: a period of %g%s", opt->period,
+                         ends ? ", which leaves no ends" : "");
+  return false;
 }
 
-cx cx_interp_(cx x, cx xp, cx fp, const char *at) {
+cx cx_interp_(cx x, cx xp, cx fp, cx_interp_opt opt, const char *at) {
   const cxi_name before = cxi_enter(at);
   cx poison, in[3] = { x, xp, fp };
   if (!cxi_promote("interp", 3, in, &poison) ||
-      !is_list("interp", in[1], 2, &poison) ||
-      !is_list("interp", in[2], 2, &poison))
+      !is_list("interp", in[1], opt.period != 0 ? 1 : 2, &poison) ||
+      !is_list("interp", in[2], opt.period != 0 ? 1 : 2, &poison))
     return cxi_leave(before, poison);
   if (!cxi_dtype_is_float(cxi_dtype_at(in[0])))
     return cxi_leave(before, cxi_fail(CX_EDTYPE,
@@ -121,9 +183,13 @@ cx cx_interp_(cx x, cx xp, cx fp, const char *at) {
     return cxi_leave(before, cxi_fail(CX_ESHAPE, "interp: points at %s of %s",
                                       cxi_shown_of(in[1]).text,
                                       cxi_shown_of(in[2]).text));
-  return cxi_leave(before,
-                   cxi_reshape(interpolated(cxi_flatten(in[0]), in[1], in[2]),
-                               cxi_shape_at(in[0])));
+  if (!interp_options(&opt, cxi_dtype_at(in[0]), &poison))
+    return cxi_leave(before, poison);
+  cx flat = cxi_flatten(in[0]);
+  if (opt.period != 0 && !periodic(opt.period, &flat, &in[1], &in[2]))
+    return cxi_leave(before, in[1]);
+  return cxi_leave(before, cxi_reshape(interpolated(flat, in[1], in[2], &opt),
+                                       cxi_shape_at(in[0])));
 }
 
 /* -- bincount, histogram -------------------------------------------------- */
@@ -176,9 +242,65 @@ cx cx_bincount_(cx x, int64_t length, cx_count_opt opt, const char *at) {
   return cxi_leave(before, sums_by_index(index, weights, length));
 }
 
+/* Of n bins over a range, or from the least to the greatest of x; 1/2 to both
+ * sides where that has no width. */
+static cx bin_edges(cx x, int64_t n, const double *range) {
+  const cx_dtype t = cxi_dtype_at(x);
+  const cx_dims only = { 1, { 0 } }, shape = { 1, { n + 1 } };
+  const cx flat = cxi_flatten(x);
+  if (!cxi_given(flat)) return flat;
+  cx lo = cxi_number(t, range[0]), hi = cxi_number(t, range[1]);
+  if (range[0] == 0 && range[1] == 0 && cxi_shape_at(flat).d[0] > 0) {
+    lo = cxi_reduce(CXI_PRIM_reduce_min, flat, only);
+    hi = cxi_reduce(CXI_PRIM_reduce_max, flat, only);
+  }
+  const cx none = cxi_compare(CXI_PRIM_eq, lo, hi);
+  lo = cxi_select(none, lo, cxi_offset(lo, -0.5));
+  hi = cxi_select(none, hi, cxi_offset(hi, 0.5));
+  const cx i = cxi_iota(t, shape, 0), last = cxi_number(t, (double)n);
+  const cx part = cxi_div(i, last);
+  const cx edge =
+      cxi_add(cxi_mul(cxi_sub(cxi_number(t, 1), part), lo), cxi_mul(part, hi));
+  return cxi_select(cxi_compare(CXI_PRIM_eq, i, last), edge,
+                    cxi_broadcast_scalar(hi, shape));
+}
+/* x as floats, and whether there can be n bins over the range. */
+static bool bins_fit(const char *op, cx *x, int64_t n, const double *range,
+                     cx *out_poison) {
+  if (!cxi_operand(op, x, out_poison)) return false;
+  const cx_dtype t = cxi_dtype_at(*x);
+  if (t == CX_KEY) {
+    *out_poison = cxi_fail(CX_EDTYPE, "%s: needs numbers, got %s", op,
+                           cxi_shown_of(*x).text);
+    return false;
+  }
+  if (!cxi_dtype_is_float(t)) *x = cxi_convert(*x, CX_F32);
+  if (n < 1 || n >= INT32_MAX) {
+    *out_poison = cxi_fail(CX_ESHAPE, "%s: %lld bins", op, (long long)n);
+    return false;
+  }
+  if (range[0] <= range[1]) return true;
+  *out_poison =
+      cxi_fail(CX_EUSER, "%s: no range from %g to %g", op, range[0], range[1]);
+  return false;
+}
+cx cx_bin_edges_(cx x, int64_t n, cx_count_opt opt, const char *at) {
+  const cxi_name before = cxi_enter(at);
+  cx poison;
+  if (!bins_fit("histogram_bin_edges", &x, n, opt.range, &poison))
+    return cxi_leave(before, poison);
+  return cxi_leave(before, bin_edges(x, n, opt.range));
+}
 cx cx_histogram_(cx x, cx edges, cx_count_opt opt, const char *at) {
   const cxi_name before = cxi_enter(at);
-  cx poison, weights, in[2] = { x, edges };
+  cx poison, weights;
+  int64_t bins;
+  if (cxi_is_count(edges, &bins)) {
+    if (!bins_fit("histogram", &x, bins, opt.range, &poison))
+      return cxi_leave(before, poison);
+    edges = bin_edges(x, bins, opt.range);
+  }
+  cx in[2] = { x, edges };
   if (!cxi_promote("histogram", 2, in, &poison) ||
       !is_list("histogram", in[1], 2, &poison))
     return cxi_leave(before, poison);

@@ -72,6 +72,66 @@ static cx log_ndtr(cx x) {
   return cxi_select(cxi_compare(CXI_PRIM_ne, x, x), result, x);
 }
 
+/* Quotients of polynomials of degree 7 (Wichura 1988, AS 241): of q = p - 1/2
+ * up to 0.425 in 0.180625 - q^2, else of r = sqrt(-log min(p, 1 - p)), in
+ * r - 1.6 up to 5, in r - 5 beyond. */
+static const double ndtri_table[3][2][8] = {
+  { { 3.3871328727963666080e0, 1.3314166789178437745e2, 1.9715909503065514427e3,
+      1.3731693765509461125e4, 4.5921953931549871457e4, 6.7265770927008700853e4,
+      3.3430575583588128105e4, 2.5090809287301226727e3 },
+    { 1, 4.2313330701600911252e1, 6.8718700749205790830e2,
+      5.3941960214247511077e3, 2.1213794301586595867e4, 3.9307895800092710610e4,
+      2.8729085735721942674e4, 5.2264952788528545610e3 } },
+  { { 1.42343711074968357734e0, 4.63033784615654529590e0,
+      5.76949722146069140550e0, 3.64784832476320460504e0,
+      1.27045825245236838258e0, 2.41780725177450611770e-1,
+      2.27238449892691845833e-2, 7.74545014278341407640e-4 },
+    { 1, 2.05319162663775882187e0, 1.67638483018380384940e0,
+      6.89767334985100004550e-1, 1.48103976427480074590e-1,
+      1.51986665636164571966e-2, 5.47593808499534494600e-4,
+      1.05075007164441684324e-9 } },
+  { { 6.65790464350110377720e0, 5.46378491116411436990e0,
+      1.78482653991729133580e0, 2.96560571828504891230e-1,
+      2.65321895265761230930e-2, 1.24266094738807843860e-3,
+      2.71155556874348757815e-5, 2.01033439929228813265e-7 },
+    { 1, 5.99832206555887937690e-1, 1.36929880922735805310e-1,
+      1.48753612908506148525e-2, 7.86869131145613259100e-4,
+      1.84631831751005468180e-5, 1.42151175831644588870e-7,
+      2.04426310338993978564e-15 } }
+};
+static cx ndtri_quotient(int part, cx x) {
+  return cxi_div(polynomial(x, 8, ndtri_table[part][0]),
+                 polynomial(x, 8, ndtri_table[part][1]));
+}
+static cx ndtri(cx given) {
+  const cx_dtype type = cxi_dtype_at(given);
+  const cx p = cxi_convert(given, type == CX_F64 ? CX_F64 : CX_F32);
+  const cx q = cxi_offset(p, -0.5);
+  const cx central = compare(CXI_PRIM_le, unary(CXI_PRIM_abs, q), 0.425);
+  const cx inner = cxi_select(central, like(q, 0), q);
+  const cx middle = cxi_mul(
+      inner, ndtri_quotient(0, less(0.180625, unary(CXI_PRIM_square, inner))));
+  /* the lesser tail; where there is none, one for which all is finite */
+  const cx tail = cxi_min(p, less(1, p));
+  const cx open =
+      cxi_binary(CXI_PRIM_or, central, compare(CXI_PRIM_le, tail, 0));
+  const cx safe = cxi_select(open, tail, like(p, 0.01));
+  const cx r = unary(CXI_PRIM_sqrt, cxi_neg(unary(CXI_PRIM_log, safe)));
+  const cx far = compare(CXI_PRIM_gt, r, 5);
+  const cx near_r = cxi_select(far, r, like(r, 5));
+  const cx far_r = cxi_select(far, like(r, 5), r);
+  const cx size = cxi_select(far, ndtri_quotient(1, cxi_offset(near_r, -1.6)),
+                             ndtri_quotient(2, cxi_offset(far_r, -5)));
+  const cx low = compare(CXI_PRIM_lt, q, 0);
+  cx x = cxi_select(low, size, cxi_neg(size));
+  x = cxi_select(central, x, middle);
+  x = cxi_select(compare(CXI_PRIM_eq, p, 0), x, like(p, -INFINITY));
+  x = cxi_select(compare(CXI_PRIM_eq, p, 1), x, like(p, INFINITY));
+  const cx inside = cxi_binary(CXI_PRIM_and, compare(CXI_PRIM_ge, p, 0),
+                               compare(CXI_PRIM_le, p, 1));
+  return cxi_convert(cxi_select(inside, like(p, (double)NAN), x), type);
+}
+
 /* x log y, or x log1p(y) with low = -1; NaN if y is. Where x is 0 and the
  * logarithm is not finite, that counts as 0 so that the product and its
  * derivatives are. */
@@ -121,6 +181,8 @@ cx cxi_special_unary(cx_op op, cx x) {
     return ndtr(x);
   case CX_OP_LOG_NDTR:
     return log_ndtr(x);
+  case CX_OP_NDTRI:
+    return ndtri(x);
   case CX_OP_LOGIT:
     return cxi_sub(unary(CXI_PRIM_log, x), unary(CXI_PRIM_log1p, cxi_neg(x)));
   case CX_OP_ENTR:

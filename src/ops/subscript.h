@@ -34,8 +34,12 @@ cx cxi_subscript_indices(const cxi_subscript *s);
 /* The axes of the result that are not those of the index arrays. */
 cx_dims cxi_subscript_window(const cxi_subscript *s);
 
-/* Both steps; mode says what an array's index out of bounds gives. */
-cx cxi_subscript_read(const cxi_subscript *s, cx a, cx_mode mode);
+/* Both steps; mode says what an array's index out of bounds gives, fill the
+ * number for CX_FILL, NaN: the dtype's own. */
+cx cxi_subscript_read(const cxi_subscript *s, cx a, cx_mode mode, double fill);
+
+/* (before, along, after): three axes in place of any number. */
+cx_dims cxi_dims_around(cx_dims shape, int axis);
 
 /* a with the basic result replaced. */
 cx cxi_subscript_write(const cxi_subscript *s, cx a, cx region);

@@ -195,7 +195,7 @@ static cx put_along(cx a, cx indices, cx values, int axis) {
   cx_dims s = cxi_shape_at(a), shape;
   if (!cxi_broadcast_shape("put_along", 2, pair, &shape, &poison))
     return poison;
-  bool ok = shape.n == s.n && s.n < CX_MAX_DIMS;
+  bool ok = shape.n == s.n;
   for (int i = 0; ok && i < s.n; i++) {
     ok = i == axis || shape.d[i] == s.d[i] || shape.d[i] == 1;
     if (i != axis) shape.d[i] = s.d[i];
@@ -203,9 +203,17 @@ static cx put_along(cx a, cx indices, cx values, int axis) {
   if (!ok)
     return cxi_fail(CX_ESHAPE,
                     "put_along: indices %s and values %s do not match %s "
-                    "beside axis %d (of at most %d axes)",
+                    "beside axis %d",
                     cxi_shown_of(indices).text, cxi_shown_of(values).text,
-                    cxi_shown_of(a).text, axis, CX_MAX_DIMS - 1);
+                    cxi_shown_of(a).text, axis);
+  if (s.n == CX_MAX_DIMS) {
+    const cx_dims few = cxi_dims_around(shape, axis);
+    const cx three =
+        put_along(cxi_reshape(a, cxi_dims_around(s, axis)),
+                  cxi_reshape(cxi_broadcast_to(indices, shape), few),
+                  cxi_reshape(cxi_broadcast_to(values, shape), few), 1);
+    return cxi_reshape(three, s);
+  }
   cxi_scatter_params p = { .mode = CX_DROP };
   p.inserted = p.start_map = (cx_dims){ .n = 1, .d = { axis } };
   p.operand_batch = p.index_batch =

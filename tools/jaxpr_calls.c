@@ -59,9 +59,16 @@ static void call(jaxpr_program *p, jaxpr_equation *e, const json_t *body) {
   jaxpr_emit_n(p, e->n_out, e->out, e->n_in, e->in, "jit[body=@p%d]", id);
 }
 
+/* A call by any of the names that JAX had for it. */
 static void write_jit(jaxpr_program *p, jaxpr_equation *e) {
-  const json_t *body = jaxpr_param(e, "jaxpr");
-  call(p, e, body ? body : jaxpr_param(e, "call"));
+  static const char *const bodies[] = { "jaxpr", "call_jaxpr", "call",
+                                        "fun_jaxpr", "callee" };
+  for (size_t i = 0; i < sizeof bodies / sizeof *bodies; i++)
+    if (jaxpr_param(e, bodies[i])) {
+      call(p, e, jaxpr_param(e, bodies[i]));
+      return;
+    }
+  jaxpr_fail(p->w, "a call of nothing");
 }
 
 static const char *policy_of(const jaxpr_equation *e, const char *names[],
@@ -73,8 +80,11 @@ static const char *policy_of(const jaxpr_equation *e, const char *names[],
   for (size_t i = 0; i < json_array_size(list) && *n < 16; i++)
     names[(*n)++] = json_string_value(json_array_get(list, i));
   if (!fn || !strcmp(fn, "nothing_saveable")) return "nothing";
-  if (!strcmp(fn, "dots_saveable")) return "dots";
-  if (!strcmp(fn, "dots_with_no_batch_dims_saveable")) return "dots_no_batch";
+  if (!strcmp(fn, "dots_saveable") || !strcmp(fn, "checkpoint_dots"))
+    return "dots";
+  if (!strcmp(fn, "dots_with_no_batch_dims_saveable") ||
+      !strcmp(fn, "checkpoint_dots_with_no_batch_dims"))
+    return "dots_no_batch";
   if (!strcmp(fn, "save_only_these_names")) return "names";
   if (!strcmp(fn, "save_any_names_but_these")) return "all_but_names";
   return "everything";
@@ -94,6 +104,34 @@ static void write_checkpoint(jaxpr_program *p, jaxpr_equation *e) {
                "checkpoint[body=@p%d, policy=\"%s\", names=(%s), "
                "differentiated=%s]",
                id, policy, text, jaxpr_truth(e, "differentiated"));
+}
+
+/* Copies to where they are already. */
+static void write_device_put(jaxpr_program *p, jaxpr_equation *e) {
+  for (int i = 0; i < e->n_out && i < e->n_in; i++)
+    e->out[i] =
+        jaxpr_emit(p, e->in[i].dtype, e->in[i].shape, 1, &e->in[i], "copy");
+}
+
+/* Which of the lists of platforms has ours, or is for all: the branch of the
+ * cond that follows. */
+static void write_platform_index(jaxpr_program *p, jaxpr_equation *e) {
+  size_t i, k;
+  json_t *list, *name;
+  int found = -1, any = -1;
+  json_array_foreach(jaxpr_param(e, "platforms"), i, list) {
+    if (json_array_size(list) == 0 && any < 0) any = (int)i;
+    json_array_foreach(list, k, name) {
+      const char *s = json_string_value(name);
+      if (s && !strcmp(s, "cpu") && found < 0) found = (int)i;
+    }
+  }
+  if (found < 0) found = any;
+  if (found < 0)
+    jaxpr_missing(p->w, "platform_index without the CPU");
+  else
+    *e->out = jaxpr_emit(p, CX_I32, (cx_dims){ .n = 0 }, 1,
+                         (ref[]){ jaxpr_number(CX_I32, found) }, "copy");
 }
 
 static void write_barrier(jaxpr_program *p, jaxpr_equation *e) {
@@ -168,8 +206,13 @@ static bool find_rule(jaxpr_program *p, jaxpr_equation *e, const char *rule) {
   return jaxpr_param(e, rule) && p->w->n_rules < 8;
 }
 
-static void write_custom_jvp(jaxpr_program *p, jaxpr_equation *e) {
+static const json_t *custom_body(const jaxpr_equation *e) {
   const json_t *body = jaxpr_param(e, "call_jaxpr");
+  return body ? body : jaxpr_param(e, "fun_jaxpr");
+}
+
+static void write_custom_jvp(jaxpr_program *p, jaxpr_equation *e) {
+  const json_t *body = custom_body(e);
   if (!find_rule(p, e, "jvp_jaxpr")) {
     call(p, e, body);
     return;
@@ -234,7 +277,7 @@ static int vjp_bwd(jaxpr_program *p, const jaxpr_equation *e, const ref *res,
 }
 
 static void write_custom_vjp(jaxpr_program *p, jaxpr_equation *e) {
-  const json_t *body = jaxpr_param(e, "call_jaxpr");
+  const json_t *body = custom_body(e);
   ref res[JAXPR_MAX];
   int n_res;
   if (!find_rule(p, e, "fwd_jaxpr")) {
@@ -418,16 +461,22 @@ static void write_while(jaxpr_program *p, jaxpr_equation *e) {
 
 static void write_cond(jaxpr_program *p, jaxpr_equation *e) {
   const json_t *branches = jaxpr_param(e, "branches");
-  char text[1024] = "";
-  size_t n = json_array_size(branches);
-  int at = 0;
+  char *text = NULL;
+  size_t n = json_array_size(branches), bytes;
+  FILE *list = open_memstream(&text, &bytes);
+  if (!list) {
+    jaxpr_fail(p->w, "out of memory");
+    return;
+  }
   typed_outputs(p, e, jaxpr_in(json_array_get(branches, 0)));
-  for (size_t i = 0; i < n && at < 1000; i++)
-    at += snprintf(text + at, sizeof text - (size_t)at, "%s@p%d", i ? "," : "",
-                   jaxpr_nested(p->w, json_array_get(branches, i)));
+  for (size_t i = 0; i < n; i++)
+    fprintf(list, "%s@p%d", i ? "," : "",
+            jaxpr_nested(p->w, json_array_get(branches, i)));
+  fclose(list);
   e->in[0] = jaxpr_convert(p, e->in[0], CX_I32);
   jaxpr_emit_n(p, e->n_out, e->out, e->n_in, e->in, "cond[branches=(%s)]",
-               text);
+               text ? text : "");
+  free(text);
 }
 
 /* -- reductions by a function --------------------------------------------- */
@@ -459,11 +508,22 @@ static const jaxpr_row rows[] = {
   { "reduce_window", write_reduce_window_by },
   { "select_and_scatter", write_select_and_scatter },
   { "jit", write_jit },
+  { "pjit", write_jit },
+  { "closed_call", write_jit },
+  { "core_call", write_jit },
+  { "eval_jaxpr", write_jit },
+  { "composite", write_jit },
+  { "linear_call", write_jit },
   { "custom_vmap_call", write_jit },
   { "remat2", write_checkpoint },
+  { "remat", write_checkpoint },
+  { "checkpoint", write_checkpoint },
   { "optimization_barrier", write_barrier },
+  { "device_put", write_device_put },
+  { "platform_index", write_platform_index },
   { "custom_jvp_call", write_custom_jvp },
   { "custom_vjp_call", write_custom_vjp },
+  { "custom_vjp_call_jaxpr", write_custom_vjp },
   { "custom_linear_solve", write_linear_solve },
   { "scan", write_scan },
   { "while", write_while },

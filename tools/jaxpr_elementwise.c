@@ -83,7 +83,7 @@ static const char *const plain[] = {
 
 static const char *plain_name(const char *name) {
   if (!strcmp(name, "add_any")) return "add";
-  if (!strcmp(name, "copy_p")) return "copy";
+  if (!strcmp(name, "copy_p") || !strcmp(name, "random_clone")) return "copy";
   for (size_t i = 0; i < sizeof plain / sizeof *plain; i++)
     if (!strcmp(plain[i], name)) return plain[i];
   return NULL;
@@ -175,6 +175,33 @@ static void write_name(jaxpr_program *p, jaxpr_equation *e) {
                        "name[name=\"%s\"]", name ? name : "");
 }
 
+/* An integer that orders floats totally: -NaN, -inf, ..., -0, 0, ..., NaN. */
+static ref order_of(jaxpr_program *p, ref x) {
+  if (!jaxpr_is_float(x.dtype)) return x;
+  const cx_dtype type = x.dtype == CX_F64   ? CX_I64
+                        : x.dtype == CX_F32 ? CX_I32
+                                            : CX_I16;
+  const double most = type == CX_I64 ? 0 : type == CX_I32 ? 2147483647 : 32767;
+  ref two[2], three[3];
+  two[0] = jaxpr_emit(p, type, x.shape, 1, &x, "bitcast[type=%s]",
+                      jaxpr_dtype_text(type));
+  three[1] = two[0];
+  two[1] = jaxpr_number(type, most);
+  if (type == CX_I64)
+    snprintf(two[1].text, sizeof two[1].text, "9223372036854775807:i64");
+  three[2] = jaxpr_emit(p, type, x.shape, 2, two, "xor");
+  two[1] = jaxpr_number(type, 0);
+  three[0] = jaxpr_emit(p, CX_BOOL, x.shape, 2, two, "lt");
+  return jaxpr_emit(p, type, x.shape, 3, three, "select");
+}
+
+/* eq_to, le_to, lt_to: comparisons in the total order. */
+static void write_total_order(jaxpr_program *p, jaxpr_equation *e) {
+  for (int i = 0; i < 2; i++)
+    e->in[i] = order_of(p, jaxpr_fill(p, e->in[i], e->out->shape));
+  *e->out = jaxpr_emit(p, CX_BOOL, e->out->shape, 2, e->in, "%.2s", e->name);
+}
+
 /* 1 - x x */
 static void write_one_minus_square(jaxpr_program *p, jaxpr_equation *e) {
   ref x[2] = { *e->in, *e->in };
@@ -212,6 +239,9 @@ static const jaxpr_row rows[] = {
   { "round", write_round },
   { "name", write_name },
   { "reduce_precision", write_reduce_precision },
+  { "eq_to", write_total_order },
+  { "le_to", write_total_order },
+  { "lt_to", write_total_order },
   { "one_minus_square", write_one_minus_square },
   { "polynomial", write_polynomial },
 };

@@ -8,6 +8,31 @@ static void write_reduce(jaxpr_program *p, jaxpr_equation *e) {
                        e->name, jaxpr_ints(jaxpr_param(e, "axes")));
 }
 
+/* Over axes of the arrays, what vmap leaves of a named axis. */
+static void write_collective(jaxpr_program *p, jaxpr_equation *e) {
+  const json_t *axes = jaxpr_param(e, "axes");
+  const char *prim = !strcmp(e->name, "pmax")   ? "reduce_max"
+                     : !strcmp(e->name, "pmin") ? "reduce_min"
+                                                : "reduce_sum";
+  size_t i;
+  json_t *axis;
+  json_array_foreach(axes, i, axis) if (!json_is_integer(axis)) {
+    jaxpr_missing(p->w, "a collective over a named axis");
+    return;
+  }
+  const cx_dims removed = jaxpr_dims(axes);
+  for (int k = 0; k < e->n_out && k < e->n_in; k++) {
+    cx_dims shape = { .n = 0 };
+    for (int a = 0; a < e->in[k].shape.n; a++) {
+      bool kept = true;
+      for (int r = 0; r < removed.n; r++) kept = kept && removed.d[r] != a;
+      if (kept) shape.d[shape.n++] = e->in[k].shape.d[a];
+    }
+    e->out[k] = jaxpr_emit(p, e->in[k].dtype, shape, 1, &e->in[k],
+                           "%s[axes=%s]", prim, jaxpr_list(removed));
+  }
+}
+
 static void write_argmax(jaxpr_program *p, jaxpr_equation *e) {
   *e->out = jaxpr_emit(
       p, e->out->dtype, e->out->shape, 1, e->in, "%s[axis=%lld, type=%s]",
@@ -76,6 +101,28 @@ static void write_top_k(jaxpr_program *p, jaxpr_equation *e) {
                (long long)axis);
 }
 
+/* The k greatest or least, all of them found: a recall of 1. */
+static void write_approx_top_k(jaxpr_program *p, jaxpr_equation *e) {
+  const bool greatest = json_is_true(jaxpr_param(e, "is_max_k"));
+  const json_int_t axis = jaxpr_integer(e, "reduction_dimension");
+  ref x = *e->in, out[2];
+  cx_dims shape = x.shape;
+  if (json_is_false(jaxpr_param(e, "aggregate_to_topk")) || shape.n == 0) {
+    jaxpr_missing(p->w, "approx_top_k of parts");
+    return;
+  }
+  const int at = (int)(axis < 0 ? axis + shape.n : axis) & 7;
+  shape.d[at] = jaxpr_integer(e, "k");
+  if (!greatest) x = jaxpr_emit(p, x.dtype, x.shape, 1, &x, "neg");
+  out[0] = (ref){ .dtype = x.dtype, .shape = shape };
+  out[1] = (ref){ .dtype = CX_I32, .shape = shape };
+  jaxpr_emit_n(p, 2, out, 1, &x, "top_k[k=%lld, axis=%d]",
+               (long long)shape.d[at], at);
+  e->out[0] =
+      greatest ? out[0] : jaxpr_emit(p, x.dtype, shape, 1, &out[0], "neg");
+  e->out[1] = out[1];
+}
+
 /* Operands of two dtypes, or integers that sum to a float, are converted. */
 static void even_operands(jaxpr_program *p, jaxpr_equation *e) {
   const bool whole = e->in[0].dtype < CX_F16, sum = e->out->dtype >= CX_F16;
@@ -142,10 +189,14 @@ static const jaxpr_row rows[] = {
   { "cummax", write_cumulate },
   { "cummin", write_cumulate },
   { "cumlogsumexp", write_cumulate },
+  { "psum", write_collective },
+  { "pmax", write_collective },
+  { "pmin", write_collective },
   { "argmax", write_argmax },
   { "argmin", write_argmax },
   { "sort", write_sort },
   { "top_k", write_top_k },
+  { "approx_top_k", write_approx_top_k },
   { "dot_general", write_dot },
   { "conv_general_dilated", write_conv },
 };

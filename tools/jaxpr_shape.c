@@ -1,4 +1,5 @@
 /* jaxpr_shape.c - the recorded primitives that move elements. */
+#include <stdlib.h>
 #include <string.h>
 
 #include "jaxpr_text.h"
@@ -87,17 +88,23 @@ static void write_unstack(jaxpr_program *p, jaxpr_equation *e) {
 
 static void write_split(jaxpr_program *p, jaxpr_equation *e) {
   const json_t *sizes = jaxpr_param(e, "sizes");
-  char text[512] = "";
-  int at = 0;
-  for (int i = 0; i < e->n_out && at < 480; i++) {
+  char *text = NULL;
+  size_t bytes;
+  FILE *list = open_memstream(&text, &bytes);
+  if (!list) {
+    jaxpr_fail(p->w, "out of memory");
+    return;
+  }
+  for (int i = 0; i < e->n_out; i++) {
     json_int_t n = json_integer_value(json_array_get(sizes, (size_t)i));
-    at += snprintf(text + at, sizeof text - (size_t)at, "%s%lld", i ? "," : "",
-                   (long long)n);
+    fprintf(list, "%s%lld", i ? "," : "", (long long)n);
     e->out[i] = (ref){ .dtype = e->in->dtype, .shape = e->in->shape };
     e->out[i].shape.d[jaxpr_integer(e, "axis") & 7] = n;
   }
+  fclose(list);
   jaxpr_emit_n(p, e->n_out, e->out, 1, e->in, "split[sizes=(%s), axis=%lld]",
-               text, (long long)jaxpr_integer(e, "axis"));
+               text ? text : "", (long long)jaxpr_integer(e, "axis"));
+  free(text);
 }
 
 static void write_slice(jaxpr_program *p, jaxpr_equation *e) {

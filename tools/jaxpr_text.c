@@ -281,25 +281,47 @@ static ref literal(jaxpr_program *p, const json_t *atom) {
   return r;
 }
 
-/* A small array of a nested jaxpr: its elements, stacked and shaped. */
+enum { STACKED = 256 }; /* elements of one equation */
+
+/* `count` elements as one axis: rows of them stacked, the rows joined. */
+static ref stacked(jaxpr_program *p, cx_dtype dtype, const unsigned char *bytes,
+                   int64_t count) {
+  ref parts[STACKED], rows[JAXPR_MAX];
+  int n_rows = 0;
+  for (int64_t i = 0; i < count; i += STACKED) {
+    const int64_t left = count - i, n = left < STACKED ? left : STACKED;
+    for (int64_t k = 0; k < n; k++)
+      parts[k] = element(dtype, bytes, (size_t)(i + k));
+    rows[n_rows++] = jaxpr_emit(p, dtype, (cx_dims){ .n = 1, .d = { n } },
+                                (int)n, parts, "stack[axis=0]");
+  }
+  if (n_rows == 1) return rows[0];
+  return jaxpr_emit(p, dtype, (cx_dims){ .n = 1, .d = { count } }, n_rows, rows,
+                    "concatenate[axis=0]");
+}
+
+/* An array of a nested jaxpr, written as its elements; a key as its words. */
 static ref constant(jaxpr_program *p, const json_t *array) {
-  ref r = jaxpr_binding(p->w, array), parts[64];
+  const ref r = jaxpr_binding(p->w, array);
+  const bool is_key = r.dtype == CX_KEY;
+  const cx_dtype dtype = is_key ? CX_U32 : r.dtype;
+  cx_dims shape = r.shape;
   size_t n;
   unsigned char *bytes = record_bytes(array, &n);
-  int64_t count = 1;
-  for (int i = 0; i < r.shape.n; i++) count *= r.shape.d[i];
-  if (!bytes || count > 64 || r.dtype == CX_KEY) {
+  int64_t count = is_key ? 2 : 1;
+  for (int i = 0; i < shape.n; i++) count *= shape.d[i];
+  if (is_key && shape.n < CX_MAX_DIMS) shape.d[shape.n++] = 2;
+  if (!bytes || count > STACKED * JAXPR_MAX) {
     free(bytes);
-    return jaxpr_missing(p->w, "a large constant in a nested jaxpr");
+    return jaxpr_missing(p->w, "a very large constant in a nested jaxpr");
   }
-  for (int64_t i = 0; i < count; i++)
-    parts[i] = element(r.dtype, bytes, (size_t)i);
+  ref x =
+      count ? stacked(p, dtype, bytes, count) : jaxpr_full(p, dtype, shape, 0);
   free(bytes);
-  if (count == 0) return jaxpr_full(p, r.dtype, r.shape, 0);
-  ref flat = jaxpr_emit(p, r.dtype, (cx_dims){ .n = 1, .d = { count } },
-                        (int)count, parts, "stack[axis=0]");
-  return jaxpr_emit(p, r.dtype, r.shape, 1, &flat, "reshape[shape=%s]",
-                    jaxpr_list(r.shape));
+  if (count)
+    x = jaxpr_emit(p, dtype, shape, 1, &x, "reshape[shape=%s]",
+                   jaxpr_list(shape));
+  return is_key ? jaxpr_emit(p, CX_KEY, r.shape, 1, &x, "random_wrap") : x;
 }
 
 /* -- jaxprs --------------------------------------------------------------- */

@@ -360,9 +360,9 @@ jaxpr_handler *jaxpr_find(const jaxpr_row *rows, size_t n, const char *name) {
 
 static jaxpr_handler *handler_of(const char *primitive) {
   static jaxpr_handler *(*const families[])(const char *) = {
-    jaxpr_elementwise_handler, jaxpr_shape_handler,  jaxpr_index_handler,
-    jaxpr_reduce_handler,      jaxpr_random_handler, jaxpr_linalg_handler,
-    jaxpr_call_handler,
+    jaxpr_elementwise_handler, jaxpr_shape_handler,   jaxpr_index_handler,
+    jaxpr_reduce_handler,      jaxpr_random_handler,  jaxpr_linalg_handler,
+    jaxpr_call_handler,        jaxpr_control_handler,
   };
   jaxpr_handler *handle = NULL;
   for (size_t i = 0; !handle && i < sizeof families / sizeof *families; i++)

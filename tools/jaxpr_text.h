@@ -94,6 +94,11 @@ typedef struct jaxpr_equation {
   int n_in, n_out;
   ref *in, *out;
 } jaxpr_equation;
+/* The types of a jaxpr's results, of which there are as many. */
+int jaxpr_outputs(jaxpr_writer *w, const json_t *jaxpr, ref *out);
+/* Results that nobody uses have no recorded type: they get the jaxpr's. */
+void jaxpr_type_outputs(jaxpr_program *p, jaxpr_equation *e,
+                        const json_t *jaxpr);
 /* Its parameters; of those it lacks NULL, 0, "false" and "". */
 const json_t *jaxpr_param(const jaxpr_equation *e, const char *name);
 json_int_t jaxpr_integer(const jaxpr_equation *e, const char *name);
@@ -120,5 +125,6 @@ jaxpr_handler *jaxpr_reduce_handler(const char *primitive);
 jaxpr_handler *jaxpr_random_handler(const char *primitive);
 jaxpr_handler *jaxpr_linalg_handler(const char *primitive);
 jaxpr_handler *jaxpr_call_handler(const char *primitive);
+jaxpr_handler *jaxpr_control_handler(const char *primitive);
 
 #endif

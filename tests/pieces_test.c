@@ -236,6 +236,72 @@ static void test_bits(void **state) {
               "reduce_precision");
 }
 
+/* -- rows that have no other name ------------------------------------------ */
+
+CX_DEF(affine, a, b) {
+  return cx_add(a, b, cx_mul(a, b));
+}
+CX_DEF(greater, a, b) {
+  return cx_maximum(a, b);
+}
+CX_DEF(windows, x) {
+  return cx_reduce_window_by(CX_FN(affine), x, 0.5, CX_SHAPE(2, 2),
+                             .strides = CX_SHAPE(1, 2), .padding = "0,1;1,0");
+}
+CX_DEF(guarded, x) {
+  const cx two = cx_optimization_barrier(cx_tuple(cx_sin(x), cx_copy(x)));
+  return cx_mul(cx_nth(two, 0), cx_nth(two, 1));
+}
+
+static void test_reductions(void **state) {
+  (void)state;
+  CX_SCOPE;
+  const cx x = cx_reshape(cx_array(int, 12, 10, 7, 5, 3, 1), 2, 3);
+  CHECK(cx_reduce_and(x, 1), 0, 1);
+  CHECK(cx_reduce_or(x, 0), 13, 11, 7);
+  CHECK(cx_reduce_xor(x), 12 ^ 10 ^ 7 ^ 5 ^ 3 ^ 1);
+  CHECK(cx_reduce_xor(x, 1, .keepdims = true, .where = cx_array(bool, 1, 0, 1)),
+        11, 4);
+  CHECK(cx_reduce_and(x, 0, .where = cx_array(bool, 0, 1, 1)), -1, 2, 1);
+  CHECK(cx_reduce_and(cx_zeros(CX_U8, 0)), 255);
+  CHECK(cx_reduce_xor(cx_array(bool, 1, 1, 1)), 1);
+  check_error(cx_reduce_or(cx_ones(CX_F32, 2)), CX_EDTYPE, "reduce_or");
+  check_error(cx_reduce_xor(x, 2), CX_EINDEX, "reduce_xor");
+  const cx y = cx_reshape(cx_array(float, 1, 5, 2, 4, 3, 6), 2, 3);
+  CHECK(cx_reduce_window_by(CX_FN(greater), y, -INFINITY, CX_SHAPE(1, 2)), 5, 5,
+        4, 6);
+  const cx z =
+      cx_reshape(cx_array(double, 0.1, -0.4, 0.7, 0.3, 0.9, 0.2), 2, 3);
+  cx_assert(cx_check_grads(CX_FN(windows), (z), .order = 2));
+  cx_assert(cx_check_jit(CX_FN(windows), (z)));
+  check_error(cx_reduce_window_by(CX_FN(greater), y, 0.0, CX_SHAPE(2)),
+              CX_ESHAPE, "reduce_window: window");
+  check_error(
+      cx_reduce_window_by(CX_FN(greater), cx_tuple(y, y), 0.0, CX_SHAPE(1, 2)),
+      CX_ETREE, "2 arrays, 1 starts");
+}
+
+static void test_rest(void **state) {
+  (void)state;
+  CX_SCOPE;
+  const cx x = cx_array(double, 0.3, -2, 1.5);
+  cx_assert(cx_check_grads(CX_FN(guarded), (x), .order = 2));
+  CHECK(cx_copy(cx_array(int, 1, 2)), 1, 2);
+  assert_int_equal(cx_len(cx_optimization_barrier(cx_tuple(x, 1, x))), 3);
+  assert_true(cx_is_none(cx_optimization_barrier(cx_none())));
+  /* the example of random123's known answers, of zeros */
+  const cx words = cx_threefry2x32(0u, 0u, 0u, cx_array(uint32_t, 0));
+  CHECK(cx_nth(words, 0), 0x6b200159);
+  CHECK(cx_nth(words, 1), 0x99ba4efe);
+  const cx places = cx_iota_2x32(2, 2);
+  CHECK(cx_nth(places, 0), 0, 0, 0, 0);
+  CHECK(cx_nth(places, 1), 0, 1, 2, 3);
+  check_error(cx_threefry2x32(0u, 0u, 0u, x), CX_EDTYPE, "needs u32");
+  check_error(cx_threefry2x32(cx_ones(CX_U32, 2), 0u, 0u, cx_ones(CX_U32, 3)),
+              CX_ESHAPE, "threefry2x32");
+  check_error(cx_iota_2x32(-1), CX_ESHAPE, "iota_2x32");
+}
+
 /* -- activations ----------------------------------------------------------- */
 
 CX_DEF(all_activations, x) {
@@ -280,6 +346,8 @@ int main(void) {
     cmocka_unit_test(test_choices),
     cmocka_unit_test(test_choice_derivatives),
     cmocka_unit_test(test_bits),
+    cmocka_unit_test(test_reductions),
+    cmocka_unit_test(test_rest),
     cmocka_unit_test(test_activations),
   };
   return cmocka_run_group_tests(tests, open_context, close_context);

@@ -33,6 +33,14 @@ CX_API CX_USED cx cx_split_like_(cx key, cx tree, const char *at);
 #define cx_wrap_key_data(words) cx_wrap_key_data_((words), CX_AT)
 CX_API CX_USED cx cx_key_data_(cx keys, const char *at);
 CX_API CX_USED cx cx_wrap_key_data_(cx words, const char *at);
+/* The hash beneath, of u32 arrays that broadcast: the two words of a key, the
+ * two of a counter -> a tuple of two. The two words, high and low, of each
+ * element's index in an array of this shape: a tuple. */
+#define cx_threefry2x32(k0, k1, x0, x1) \
+  cx_threefry2x32_(CX_AS(k0, k1, x0, x1), CX_AT)
+#define cx_iota_2x32(...) cx_iota_2x32_(CX_DIMS(__VA_ARGS__), CX_AT)
+CX_API CX_USED cx cx_threefry2x32_(int n, const cx *words, const char *at);
+CX_API CX_USED cx cx_iota_2x32_(cx_dims shape, const char *at);
 #define cx_uniform(key, t, ...) \
   cx_uniform_((key), (t), CX_DIMS(__VA_ARGS__), CX_AT)
 #define cx_normal(key, t, ...) \

@@ -25,7 +25,7 @@ typedef struct cx_reduce_opt {
 typedef enum cx_red {
   CX_RED_SUM, CX_RED_PROD, CX_RED_MAX, CX_RED_MIN, CX_RED_MEAN, CX_RED_VAR,
   CX_RED_STD, CX_RED_ANY, CX_RED_ALL, CX_RED_ARGMAX, CX_RED_ARGMIN,
-  CX_RED_LOGSUMEXP, CX_RED_NORM
+  CX_RED_LOGSUMEXP, CX_RED_NORM, CX_RED_AND, CX_RED_OR, CX_RED_XOR
 } cx_red;
 CX_API CX_USED cx cx_reduce_(cx_red kind, cx a, cx_dims axes, cx_reduce_opt opt,
                             const char *at);
@@ -55,6 +55,11 @@ CX_API CX_USED cx cx_reduce_(cx_red kind, cx a, cx_dims axes, cx_reduce_opt opt,
  * axes the index into x in row-major order. */
 #define cx_argmax(...) CX_R(CX_RED_ARGMAX, __VA_ARGS__)
 #define cx_argmin(...) CX_R(CX_RED_ARGMIN, __VA_ARGS__)
+/* The bits of integers joined by and, or, exclusive or; of bools the truth. Of
+ * nothing: all bits set, none, none. */
+#define cx_reduce_and(...) CX_R(CX_RED_AND, __VA_ARGS__)
+#define cx_reduce_or(...) CX_R(CX_RED_OR, __VA_ARGS__)
+#define cx_reduce_xor(...) CX_R(CX_RED_XOR, __VA_ARGS__)
 /* log(sum(e^x)) without overflow */
 #define cx_logsumexp(...) CX_R(CX_RED_LOGSUMEXP, __VA_ARGS__)
 /* sqrt(sum(x x)); its gradient at 0 is NaN */

@@ -116,6 +116,12 @@ CX_API cx_fn cx_custom_jvp_(cx_fn f, cx_fn rule, const char *at);
 #define cx_custom_vjp(f, fwd, bwd) cx_custom_vjp_((f), (fwd), (bwd), CX_AT)
 CX_API cx_fn cx_custom_vjp_(cx_fn f, cx_fn fwd, cx_fn bwd, const char *at);
 #define cx_stop_gradient(tree) cx_stop_gradient_((tree), CX_AT)
+/* An array of its own, as jnp.copy. All leaves, none of which is there before
+ * the others: nothing is moved across or merged with what stands behind. */
+#define cx_copy(tree) cx_copy_((tree), CX_AT)
+#define cx_optimization_barrier(tree) cx_optimization_barrier_((tree), CX_AT)
+CX_API CX_USED cx cx_copy_(cx tree, const char *at);
+CX_API CX_USED cx cx_optimization_barrier_(cx tree, const char *at);
 #define cx_checkpoint_name(tree, name) \
   cx_checkpoint_name_((tree), (name), CX_AT)
 CX_API CX_USED cx cx_stop_gradient_(cx tree, const char *at);

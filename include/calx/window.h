@@ -2,6 +2,7 @@
 #ifndef CALX_WINDOW_H
 #define CALX_WINDOW_H
 
+#include "calx/function.h"
 #include "calx/reduce.h"
 
 #ifdef __cplusplus
@@ -30,6 +31,18 @@ typedef struct cx_window_opt {
 } cx_window_opt;
 #define cx_reduce_window(kind, ...) \
   CX_WINDOW(cx_reduce_window_, kind, __VA_ARGS__, )
+/* cx_reduce_window_by(f, xs, starts, window, .strides, ...): each window joined
+ * by f: (a, b) -> c from its start on, as by cx_reduce (control.h), whose
+ * trees, starts and errors it has. What is padded is the start; no
+ * .exclude_padding. */
+#define cx_reduce_window_by(f, xs, starts, ...) \
+  CX_WINDOW_BY(f, xs, starts, __VA_ARGS__, )
+#define CX_WINDOW_BY(f, xs, starts, window, ...)                 \
+  cx_reduce_window_by_((f), CX_A(xs), CX_A(starts), (window),    \
+                       CX_OPT(cx_window_opt, __VA_ARGS__), CX_AT)
+CX_API CX_USED cx cx_reduce_window_by_(cx_fn f, cx xs, cx starts,
+                                       cx_dims window, cx_window_opt opt,
+                                       const char *at);
 /* cx_max_pool(x, CX_SHAPE(2, 2), .strides = CX_SHAPE(2, 2)): windows over the
  * spatial axes of x (..., spatial, channels); lists have one number for each of
  * them. Strides are 1 if not given. */

@@ -118,6 +118,38 @@ cx cx_key_data_(cx keys, const char *at) {
                               CX_MAX_DIMS - 1, cxi_shown_of(keys).text));
   return cxi_leave(before, cxi_random_unwrap(keys));
 }
+
+/* Their two words each, in one hash. */
+static cx hash_words(int n, const cx *words) {
+  cx four[4], two[2], poison;
+  cx_dims shape;
+  if (n != 4 || !words)
+    return cxi_fail(CX_ETREE, "threefry2x32: k0, k1, x0, x1 are needed");
+  for (int i = 0; i < 4; i++) {
+    four[i] = cxi_strong("threefry2x32", words[i], CX_U32);
+    if (!cxi_operand("threefry2x32", &four[i], &poison)) return poison;
+    if (cxi_dtype_at(four[i]) != CX_U32)
+      return cxi_fail(CX_EDTYPE, "threefry2x32: needs u32, got %s",
+                      cxi_shown_of(four[i]).text);
+  }
+  if (!cxi_broadcast_shape("threefry2x32", 4, four, &shape, &poison))
+    return poison;
+  for (int i = 0; i < 4; i++) four[i] = cxi_broadcast_to(four[i], shape);
+  cxi_threefry2x32(four, two);
+  return cx_tuple_(2, two, NULL);
+}
+cx cx_threefry2x32_(int n, const cx *words, const char *at) {
+  cxi_name before = cxi_enter(at);
+  return cxi_leave(before, hash_words(n, words));
+}
+cx cx_iota_2x32_(cx_dims shape, const char *at) {
+  cxi_name before = cxi_enter(at);
+  cx two[2];
+  cxi_iota_2x32(cxi_dims_given(shape), two);
+  return cxi_leave(before,
+                   cxi_is_poison(two[0]) ? two[0] : cx_tuple_(2, two, NULL));
+}
+
 cx cx_wrap_key_data_(cx words, const char *at) {
   cxi_name before = cxi_enter(at);
   cx poison;

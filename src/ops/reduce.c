@@ -4,19 +4,14 @@
 #include "calx/reduce.h"
 
 static const char *const names[] = {
-  [CX_RED_SUM] = "sum",
-  [CX_RED_PROD] = "prod",
-  [CX_RED_MAX] = "max",
-  [CX_RED_MIN] = "min",
-  [CX_RED_MEAN] = "mean",
-  [CX_RED_VAR] = "var",
-  [CX_RED_STD] = "std",
-  [CX_RED_ANY] = "any",
-  [CX_RED_ALL] = "all",
-  [CX_RED_ARGMAX] = "argmax",
-  [CX_RED_ARGMIN] = "argmin",
-  [CX_RED_LOGSUMEXP] = "logsumexp",
-  [CX_RED_NORM] = "norm",
+  [CX_RED_SUM] = "sum",       [CX_RED_PROD] = "prod",
+  [CX_RED_MAX] = "max",       [CX_RED_MIN] = "min",
+  [CX_RED_MEAN] = "mean",     [CX_RED_VAR] = "var",
+  [CX_RED_STD] = "std",       [CX_RED_ANY] = "any",
+  [CX_RED_ALL] = "all",       [CX_RED_ARGMAX] = "argmax",
+  [CX_RED_ARGMIN] = "argmin", [CX_RED_LOGSUMEXP] = "logsumexp",
+  [CX_RED_NORM] = "norm",     [CX_RED_AND] = "reduce_and",
+  [CX_RED_OR] = "reduce_or",  [CX_RED_XOR] = "reduce_xor",
 };
 
 /* The reduction's operand, its axes, the shape with them kept as 1, and how
@@ -105,6 +100,15 @@ static cx truth(const reduction *r, cxi_prim prim) {
     x = cxi_compare(CXI_PRIM_ne, x, cxi_number_like(x, 0));
   return cxi_reduce(prim, masked(r, x, prim == CXI_PRIM_reduce_and), r->axes);
 }
+static cx joined_bits(const reduction *r, cxi_prim prim) {
+  cx x = r->x;
+  if (cxi_given(r->where)) {
+    const cx none = cxi_zeros(cxi_type_at(x));
+    const bool is_and = prim == CXI_PRIM_reduce_and;
+    x = cxi_select(r->where, is_and ? cxi_unary(CXI_PRIM_not, none) : none, x);
+  }
+  return cxi_reduce(prim, x, r->axes);
+}
 /* Over several axes: over all of them, flattened, as NumPy counts. */
 static cx position(const reduction *r, bool largest, cx_dtype type) {
   cx x = r->x;
@@ -149,6 +153,12 @@ static cx reduce(cx_red kind, const reduction *r, cx_reduce_opt opt) {
   case CX_RED_NORM:
     return cxi_unary(CXI_PRIM_sqrt,
                      sum(r, cxi_unary(CXI_PRIM_square, floating(r->x))));
+  case CX_RED_AND:
+    return joined_bits(r, CXI_PRIM_reduce_and);
+  case CX_RED_OR:
+    return joined_bits(r, CXI_PRIM_reduce_or);
+  case CX_RED_XOR:
+    return joined_bits(r, CXI_PRIM_reduce_xor);
   default:
     return cxi_fail(CX_EUSER, "no reduction has number %d", (int)kind);
   }

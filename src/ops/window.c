@@ -1,12 +1,11 @@
 /* window.c - reductions of windows, pooling. */
-#include "calx/window.h"
+#include "ops/window.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "ops/axes.h"
-#include "ops/ops.h"
 
 /* The list, or ones if it is not given (rank 0). */
 static cx_dims or_ones(cx_dims list, int rank) {
@@ -53,10 +52,9 @@ static bool set_padding(const char *op, const char *padding, cxi_window *w,
   return false;
 }
 
-/* The window over all axes of x, checked. */
-static bool make_window(const char *op, cx x, cx_dims sizes,
-                        const cx_window_opt *opt, cxi_window *out,
-                        cx *out_poison) {
+bool cxi_window_make(const char *op, cx x, cx_dims sizes,
+                     const cx_window_opt *opt, cxi_window *out,
+                     cx *out_poison) {
   const cx_dims shape = cxi_shape_at(x);
   *out = cxi_window_plain(cxi_dims_given(sizes));
   out->strides = or_ones(opt->strides, shape.n);
@@ -94,7 +92,7 @@ static cx reduce(const char *op, cx_red kind, cx x, cx_dims window,
                  const cx_window_opt *opt) {
   cxi_window w;
   cx poison;
-  if (!make_window(op, x, window, opt, &w, &poison)) return poison;
+  if (!cxi_window_make(op, x, window, opt, &w, &poison)) return poison;
   switch (kind) {
   case CX_RED_SUM:
     return cxi_reduce_window(CXI_PRIM_reduce_window_sum, x, &w);

@@ -2,6 +2,7 @@
 #include "calx/control.h"
 #include "calx/tree.h"
 #include "ops/axes.h"
+#include "ops/window.h"
 #include "trace/body.h"
 
 /* -- reduce ---------------------------------------------------------------- */
@@ -13,7 +14,8 @@ typedef struct operands {
   cxi_sig each;
 } operands;
 
-static bool enter(operands *o, cx xs, cx starts, cx *out_poison) {
+static bool enter(const char *op, operands *o, cx xs, cx starts,
+                  cx *out_poison) {
   const cxi_item x = cxi_number_strong(cxi_item_of(xs));
   const cxi_item start = cxi_number_strong(cxi_item_of(starts));
   if (x.kind == CXI_ITEM_POISON) return *out_poison = x.as.handle, false;
@@ -23,9 +25,9 @@ static bool enter(operands *o, cx xs, cx starts, cx *out_poison) {
   o->n = cxi_item_leaves(x);
   if (o->n == 0 || cxi_item_leaves(start) != o->n) {
     *out_poison = cxi_reportf(CX_ETREE,
-                              "reduce: %u arrays, %u starts: needs one for "
+                              "%s: %u arrays, %u starts: needs one for "
                               "each, and at least one",
-                              o->n, cxi_item_leaves(start));
+                              op, o->n, cxi_item_leaves(start));
     return false;
   }
   o->leaves = cxi_scratch(2 * (size_t)o->n * sizeof *o->leaves);
@@ -47,45 +49,75 @@ static bool enter(operands *o, cx xs, cx starts, cx *out_poison) {
 }
 
 /* The function on two elements, without arrays of its own. */
-static bool resolve(cxi_body *b, cx_fn f, const operands *o, cx *out_poison) {
+static bool resolve(const char *op, cxi_body *b, cx_fn f, const operands *o,
+                    cx *out_poison) {
   const cxi_sig two[2] = { o->each, o->each };
   cxi_type *types = cxi_scratch(o->n * sizeof *types);
   if (!types) return *out_poison = cxi_report_memory(), false;
   if (!cxi_body_resolve(b, f, 2, two, out_poison)) return false;
   if (b->n_consts) {
     *out_poison = cxi_reportf(CX_EUSER,
-                              "reduce(%s): the function may not use arrays "
+                              "%s(%s): the function may not use arrays "
                               "but its arguments",
-                              f->code->name);
+                              op, f->code->name);
     return false;
   }
   cxi_sig_types(o->each, types);
   return b->p->n_out != o->n || cxi_body_convert(b, o->n, types, out_poison);
 }
 
-cx cx_reduce_by_(cx_fn f, cx xs, cx starts, cx_dims axes, const char *at) {
-  const cxi_name before = cxi_enter(at);
+/* The axes, or a window. */
+typedef struct over {
+  const char *op;
+  cx_dims dims;
+  const cx_window_opt *window;
+} over;
+
+static bool join_over(const over *v, const operands *o, const cxi_program *p,
+                      cx *out, cx *out_poison) {
+  cx_dims axes;
+  cxi_window w;
+  if (!v->window)
+    return cxi_axes(v->op, o->leaves[0], v->dims, &axes, out_poison) &&
+           (cxi_reduce_by(p, o->n, o->leaves, axes, out) ||
+            (*out_poison = out[0], false));
+  return cxi_window_make(v->op, o->leaves[0], v->dims, v->window, &w,
+                         out_poison) &&
+         (cxi_reduce_window_by(p, o->n, o->leaves, &w, out) ||
+          (*out_poison = out[0], false));
+}
+
+static cx join_all(const over *v, cx_fn f, cx xs, cx starts) {
   const cxi_mark mark = cxi_scratch_mark();
   operands o;
   cxi_body b = { 0 };
   cx result = { 0, 0 };
-  cx_dims which;
   if (!cxi_context_need()) {
     result = cxi_poison_last();
-  } else if (enter(&o, xs, starts, &result) &&
-             cxi_axes("reduce", o.leaves[0], axes, &which, &result) &&
-             resolve(&b, f, &o, &result)) {
+  } else if (enter(v->op, &o, xs, starts, &result) &&
+             resolve(v->op, &b, f, &o, &result)) {
     cx *out = cxi_scratch(o.n * sizeof *out);
     if (!out)
       result = cxi_report_memory();
-    else if (!cxi_reduce_by(b.p, o.n, o.leaves, which, out))
-      result = out[0];
-    else
+    else if (join_over(v, &o, b.p, out, &result))
       result = cx_unflatten(xs, (int)o.n, out);
   }
   cxi_body_end(&b);
   cxi_scratch_reset(mark);
-  return cxi_leave(before, result);
+  return result;
+}
+
+cx cx_reduce_by_(cx_fn f, cx xs, cx starts, cx_dims axes, const char *at) {
+  const cxi_name before = cxi_enter(at);
+  const over v = { .op = "reduce", .dims = axes };
+  return cxi_leave(before, join_all(&v, f, xs, starts));
+}
+
+cx cx_reduce_window_by_(cx_fn f, cx xs, cx starts, cx_dims window,
+                        cx_window_opt opt, const char *at) {
+  const cxi_name before = cxi_enter(at);
+  const over v = { .op = "reduce_window", .dims = window, .window = &opt };
+  return cxi_leave(before, join_all(&v, f, xs, starts));
 }
 
 /* -- associative_scan ----------------------------------------------------- */

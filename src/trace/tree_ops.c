@@ -139,6 +139,48 @@ cx cx_stop_gradient_(cx tree, const char *at) {
       before, cxi_tree_map("stop_gradient", false, 1, &tree, stop_leaf, NULL));
 }
 
+static cx copy_leaf(const cx *leaves, void *unused) {
+  (void)unused;
+  cx a = leaves[0], poison;
+  return cxi_operand("copy", &a, &poison) ? cxi_unary(CXI_PRIM_copy, a)
+                                          : poison;
+}
+
+cx cx_copy_(cx tree, const char *at) {
+  const cxi_name before = cxi_enter(at);
+  return cxi_leave(before,
+                   cxi_tree_map("copy", false, 1, &tree, copy_leaf, NULL));
+}
+
+/* One equation for all leaves. */
+static cx barrier(cx tree) {
+  const cxi_item item = cxi_item_of(tree);
+  if (item.kind == CXI_ITEM_POISON) return item.as.handle;
+  const uint32_t n = cxi_item_leaves(item);
+  if (n == 0) return tree;
+  const cxi_mark mark = cxi_scratch_mark();
+  cx *leaves = cxi_scratch(2 * (size_t)n * sizeof *leaves), result;
+  bool ok = leaves != NULL;
+  for (uint32_t i = 0; ok && i < n; i++) {
+    leaves[i] = cx_leaf(tree, (int)i);
+    ok = cxi_operand("optimization_barrier", &leaves[i], &result);
+  }
+  if (ok) {
+    cxi_optimization_barrier(n, leaves, leaves + n);
+    result = cx_unflatten(tree, (int)n, leaves + n);
+  } else if (!leaves) {
+    result = cxi_report_memory();
+  }
+  cxi_scratch_reset(mark);
+  return result;
+}
+
+cx cx_optimization_barrier_(cx tree, const char *at) {
+  const cxi_name before = cxi_enter(at);
+  const cx result = cxi_context_need() ? barrier(tree) : cxi_poison_last();
+  return cxi_leave(before, result);
+}
+
 static cx name_leaf(const cx *leaves, void *name) {
   return cxi_op_checkpoint_name(leaves[0], *(const char *const *)name);
 }

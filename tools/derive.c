@@ -319,20 +319,37 @@ static cx_fn apply_step(cx_fn f, const char *step, cx *like,
   return NULL;
 }
 
+/* The inputs of what a vmap gave: the record's, less the axes of the vmaps that
+ * `rest` still has, which are in front. */
+static cx after_vmap(const json_t *record, int n, const char *rest) {
+  const json_t *in = json_object_get(record, "in");
+  cx items[MOST];
+  int more = 0;
+  for (const char *at = rest; (at = strstr(at, "vmap")); at++) more++;
+  for (int i = 0; i < n && i < MOST; i++) {
+    const json_t *a = json_array_get(in, (size_t)i);
+    cx_dims s = jaxpr_dims(json_object_get(a, "shape"));
+    const int cut = more < s.n ? more : s.n;
+    memmove(s.d, s.d + cut, sizeof s.d[0] * (size_t)(s.n - cut));
+    s.n -= cut;
+    items[i] =
+        cx_spec(jaxpr_dtype(json_string_value(json_object_get(a, "dtype"))), s);
+  }
+  return cx_tuple_n(n, items);
+}
+
 cx_fn derive_kind(cx_fn f, const char *kind, cx specs, const json_t *record,
                   bool *out_handled) {
   char step[32];
   const char *rest = kind;
   *out_handled = !strcmp(kind, "per_example_grad");
   if (*out_handled) return per_example(f, specs, record);
-  for (bool after_vmap = false; next_step(&rest, step, sizeof step);) {
-    bool is_map = !strncmp(step, "vmap", 4);
-    const bool known = is_step(step);
-    /* after a vmap the specs are no longer known: only grad needs none */
-    if (!known || (after_vmap && strcmp(step, "grad"))) return NULL;
+  while (next_step(&rest, step, sizeof step)) {
+    if (!is_step(step)) return NULL;
     f = apply_step(f, step, &specs, record);
     if (!f) break;
-    after_vmap = after_vmap || is_map;
+    if (!strncmp(step, "vmap", 4) && *rest)
+      specs = after_vmap(record, cx_len(specs), rest);
   }
   *out_handled = true;
   return f;

@@ -371,7 +371,6 @@ static jaxpr_handler *handler_of(const char *primitive) {
 }
 
 static void equation(jaxpr_program *p, const json_t *eqn) {
-  static const char *const none = "an equation without primitive";
   ref in[JAXPR_MAX], out[JAXPR_MAX];
   const json_t *ins = json_object_get(eqn, "i"),
                *outs = json_object_get(eqn, "o");
@@ -384,7 +383,7 @@ static void equation(jaxpr_program *p, const json_t *eqn) {
     .out = out,
   };
   if (!e.name || e.n_in > JAXPR_MAX || e.n_out > JAXPR_MAX) {
-    jaxpr_fail(p->w, e.name ? "too many operands" : none);
+    jaxpr_fail(p->w, e.name ? "too many operands" : "no primitive is named");
     return;
   }
   for (int i = 0; i < e.n_in; i++)

@@ -123,6 +123,7 @@ static bool from_kept(const primal *p, origin *out) {
   out->text = strdup(p->text);
   out->f = closed_function(p->text, p->jaxpr, &out->specs);
   if (!strcmp(p->kind, "primal")) return true;
+  out->told = true;
   out->f = undo_steps(out->f, p->kind, NULL, &out->specs, &rest);
   return *rest != 0;
 }
@@ -149,6 +150,7 @@ bool primals_origin(const primals *p, const json_t *record, origin *out,
   if (function) return true;
   out->f = undo_steps(out->f, kind, record, &out->specs, &rest);
   snprintf(out->kind, sizeof out->kind, "%s", rest);
+  out->told = strstr(rest, "jvp") || strstr(rest, "vjp");
   snprintf(why, room, "a derivative alone, which does not tell its function");
   return *rest != 0;
 }

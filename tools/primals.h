@@ -32,6 +32,7 @@ typedef struct origin {
   cx specs;      /* a tuple, like its inputs */
   char *text;    /* its program, to be freed */
   char kind[64]; /* the steps to take */
+  bool told;     /* by a derivative, which has lost a custom rule's body */
 } origin;
 /* The primal program of the name; else the record's "function"; else what a
  * jvp, a vjp or the record itself tells (undo.h). False with *why, to be left

@@ -1,6 +1,7 @@
 /* special_gamma.c - log Gamma, its derivatives and Hurwitz's zeta function. */
 #include "base/math_special.h"
 
+#include <float.h>
 #include <math.h>
 #include <stdbool.h>
 
@@ -117,11 +118,30 @@ double cxi_zeta_f64(double s, double q) {
   return (double)zeta(s, q);
 }
 
+/* n! zeta(n + 1, x) where n! or x^-(n + 1) is beyond long double, x > 0: the sum of
+ * (1 + k / x)^-(n + 1), which is below 1 + x / n, times n! / x^(n + 1). */
+static double polygamma_large(double n, double x) {
+  if (isinf(x)) return 0.0;
+  const long double p = n + 1.0L;
+  int sign;
+  const long double exponent = lgammal_r(p, &sign) - p * logl(x);
+  if (exponent > 800.0L) return INFINITY;
+  if (exponent + log1pl(x / (long double)n) < -800.0L) return 0.0;
+  long double sum = 1.0L, term = 1.0L;
+  for (int k = 1; term > LDBL_EPSILON * sum; k++) {
+    term = expl(-p * log1pl(k / (long double)x));
+    sum += term;
+  }
+  return (double)(expl(exponent) * sum);
+}
+
 /* (-1)^(n + 1) n! zeta(n + 1, x), the factors in long double: one may be far
  * out of the range in which their product is. */
 double cxi_polygamma_f64(double n, double x) {
   if (isnan(n) || isnan(x) || n < 0.0 || floor(n) != n) return NAN;
   if (n == 0.0) return cxi_digamma_f64(x);
+  if (n > 1600.0 && x > 0.0 && !isinf(n))
+    return fmod(n, 2.0) == 0.0 ? -polygamma_large(n, x) : polygamma_large(n, x);
   const double value = (double)(tgammal(n + 1.0L) * zeta(n + 1.0, x));
   return fmod(n, 2.0) == 0.0 ? -value : value;
 }

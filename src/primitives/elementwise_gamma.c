@@ -1,4 +1,7 @@
 /* elementwise_gamma.c - rows of the gamma function and its kin. */
+#include <math.h>
+
+#include "ops/ops.h"
 #include "primitives/families.h"
 #include "primitives/kernels.h"
 
@@ -8,7 +11,8 @@ static cx no_slope(const char *name, const char *operand) {
                   name, operand);
 }
 
-/* d igamma(a, x): along x the density x^(a - 1) e^-x / Gamma(a). */
+/* d igamma(a, x): along x the density x^(a - 1) e^-x / Gamma(a), which at 0 is
+ * 1 for a = 1 and at infinity 0. */
 static cx incomplete_slope(const cx *in, const cx *dx) {
   cx term[2] = { cx_none(), cx_none() };
   if (!cx_is_none(dx[0])) {
@@ -17,10 +21,15 @@ static cx incomplete_slope(const cx *in, const cx *dx) {
   }
   if (!cx_is_none(dx[1])) {
     const cx power =
-        cxi_mul(cxi_offset(in[0], -1), cxi_unary(CXI_PRIM_log, in[1]));
+        cxi_special_binary(CX_OP_XLOGY, cxi_offset(in[0], -1), in[1]);
     const cx norm = cxi_unary(CXI_PRIM_lgamma, in[0]);
     const cx exponent = cxi_sub(cxi_sub(power, in[1]), norm);
-    term[1] = cxi_mul(dx[1], cxi_unary(CXI_PRIM_exp, exponent));
+    const cx density = cxi_unary(CXI_PRIM_exp, exponent);
+    const cx end = cxi_compare(CXI_PRIM_eq, in[1],
+                               cxi_number_like(in[1], (double)INFINITY));
+    const cx zero = cxi_zeros(cxi_type_at(density));
+    const cx ends = cxi_broadcast_to(end, cxi_shape_at(density));
+    term[1] = cxi_mul(dx[1], cxi_select(ends, density, zero));
   }
   return cxi_sum_given(term[0], term[1]);
 }

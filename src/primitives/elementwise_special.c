@@ -1,5 +1,6 @@
 /* elementwise_special.c - rows of Bessel functions and of the incomplete beta
  * function. */
+#include "ops/ops.h"
 #include "primitives/families.h"
 #include "primitives/kernels.h"
 
@@ -91,9 +92,9 @@ static void jvp_regularized_incomplete_beta(const cxi_rule *r, const cx *in,
   const cx norm = cxi_sub(cxi_unary(CXI_PRIM_lgamma, cxi_add(in[0], in[1])),
                           cxi_add(cxi_unary(CXI_PRIM_lgamma, in[0]),
                                   cxi_unary(CXI_PRIM_lgamma, in[1])));
-  const cx left = cxi_mul(cxi_sub(in[0], one), cxi_unary(CXI_PRIM_log, in[2]));
+  const cx left = cxi_special_binary(CX_OP_XLOGY, cxi_sub(in[0], one), in[2]);
   const cx right =
-      cxi_mul(cxi_sub(in[1], one), cxi_unary(CXI_PRIM_log1p, cxi_neg(in[2])));
+      cxi_special_binary(CX_OP_XLOG1PY, cxi_sub(in[1], one), cxi_neg(in[2]));
   const cx exponent = cxi_add(cxi_add(left, right), norm);
   dout[0] = cxi_mul(dx[2], cxi_unary(CXI_PRIM_exp, exponent));
 }

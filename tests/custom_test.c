@@ -265,7 +265,8 @@ static void test_wrong_rules(void **state) {
     "  return %3\n}\n",
     FUNCTION RULES
     "program @main(%0: f64[3], %1: f64[3], %2: i32[]) {\n"
-    "  %3: f64[3] = custom_lin[bwd=@bwd, n_residuals=2, name=\"f\"] %0, %1, "
+    "  %3: f64[3] = custom_lin[bwd=@bwd, n_residuals=2, name=\"f\", "
+    "linearizing=false] %0, %1, "
     "%0, %1\n  return %3\n}\n",
   };
   for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {

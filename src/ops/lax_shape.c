@@ -95,6 +95,12 @@ cx cxi_move_axis(cx x, int from, int to) {
 
 cx cxi_insert_axis(cx x, int axis, int64_t size) {
   if (!cxi_given(x)) return x;
+  if (cxi_rank_at(x) == CX_MAX_DIMS) {
+    char text[96];
+    cxi_aval_print(text, sizeof text, cxi_type_aval(cxi_type_at(x)));
+    return cxi_fail(CX_ESHAPE, "vmap: %s has no room for a batch of %lld", text,
+                    (long long)size);
+  }
   const cx_dims shape = cxi_dims_insert(cxi_shape_at(x), axis, size);
   return cxi_broadcast_in_dim(
       x, shape, cxi_axes_shift(cxi_dims_range(0, cxi_rank_at(x)), axis));

@@ -103,6 +103,7 @@ cx cxi_permuted_rows(cx x, cx perm) {
   const cx_dims shape = cxi_shape_at(x);
   if (!cxi_given(x) || !cxi_given(perm)) return cxi_given(x) ? perm : x;
   const int batch = shape.n - 2;
+  if (shape.d[batch] == 0) return x; /* no window fits into no rows */
   cx_dims sizes = cxi_dims_repeat(shape.n, 1);
   sizes.d[batch + 1] = shape.d[batch + 1];
   const cxi_gather_params p = {

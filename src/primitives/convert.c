@@ -175,13 +175,20 @@ static const char *const examples_stop_gradient[] = {
   "program @f(%0: key[2]) { %1: key[2] = stop_gradient %0 return %1 }",
   NULL
 };
+/* Among linear values only where a derivative rule stops one: nothing goes
+ * back. */
+static void transpose_nothing(const cxi_rule *r, const cx *in, const cx *ct,
+                              cx *acc) {
+  (void)r, (void)in, (void)ct, (void)acc;
+}
+
 const cxi_row cxi_row_stop_gradient = {
   .prim = CXI_PRIM_stop_gradient,
   .form = CXI_FORM_ELEMENTWISE,
   .formula = "x, as a constant",
   .infer = cxi_infer_identity,
   .jvp = cxi_jvp_none,
-  .no_transpose = "not differentiable",
+  .transpose = transpose_nothing,
   .batch = cxi_batch_elementwise,
   .evaluate = evaluate_same,
   .in_place = 1,

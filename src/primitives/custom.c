@@ -113,6 +113,7 @@ static void emit_lin(const cxi_rule *r, const cxi_custom *f,
     .bwd = r->transforms->select(f->bwd, NULL, n, wanted),
     .n_residuals = n_residuals,
     .name = f->name,
+    .linearizing = r->linearizing,
   };
   if (!params.bwd || !cxi_emit(CXI_PRIM_custom_lin, &params, n_residuals + n,
                                args, n_y, results))
@@ -359,6 +360,30 @@ static void lin_batch(const cxi_rule *r, const cx *in, const int *axis,
   for (uint32_t i = 0; i < r->n_out; i++) out_axis[i] = 0;
 }
 
+/* While a function is linearized, what is known of the tangents does not
+ * depend on the tangents of its arguments: it is zero. */
+static void lin_partial_eval(const cxi_rule *r, cxi_split *s, const cx *known,
+                             const cx *unknown, cx *known_out,
+                             cx *unknown_out) {
+  const cxi_transforms *t = r->transforms;
+  const cxi_custom_lin_params *p = r->params;
+  const uint32_t n = (uint32_t)p->n_residuals;
+  cx *args = cxi_call_array(r->n_in, sizeof *args);
+  bool any = false;
+  if (!args) return;
+  for (uint32_t i = n; i < r->n_in; i++) any = any || cxi_given(unknown[i]);
+  if (!any && p->linearizing) {
+    t->into_known(s);
+    for (uint32_t i = 0; i < r->n_out; i++)
+      known_out[i] = cxi_zeros(r->out_types[i]);
+    return;
+  }
+  for (uint32_t i = 0; i < r->n_in; i++)
+    args[i] = cxi_given(unknown[i]) ? unknown[i] : t->residual(s, known[i]);
+  t->into_unknown(s);
+  cxi_emit(CXI_PRIM_custom_lin, p, r->n_in, args, r->n_out, unknown_out);
+}
+
 static bool lin_evaluate(cxi_eval *c, const cxi_view *in, cxi_view *out) {
   const cxi_custom_lin_params *p = c->params;
   (void)in, (void)out;
@@ -373,6 +398,7 @@ const cxi_row cxi_row_custom_lin = {
   .formula = "the map whose transpose is bwd(residuals, ct)",
   .infer = lin_infer,
   .jvp = lin_jvp,
+  .partial_eval = lin_partial_eval,
   .transpose = lin_transpose,
   .batch = lin_batch,
   .evaluate = lin_evaluate,

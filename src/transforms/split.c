@@ -153,8 +153,10 @@ static bool emit(cxi_emitter *em, cxi_prim prim, const void *params,
   bool any_unknown = false;
   for (uint32_t i = 0; i < n_in; i++)
     any_unknown = any_unknown || cxi_split_is_unknown(s, in[i]);
-  if (!any_unknown) return k->emit(k, prim, params, n_in, in, n_out, out);
   const cxi_row *row = cxi_row_of(prim);
+  /* what never runs is no more known for its operands */
+  if (!any_unknown && row->form != CXI_FORM_NEVER)
+    return k->emit(k, prim, params, n_in, in, n_out, out);
   if (!row->partial_eval)
     return emit_unknown(s, prim, params, n_in, in, n_out, out);
   const cxi_mark mark = cxi_scratch_mark();

@@ -76,7 +76,11 @@ static const cxi_program *vjp(cxi_task *task, const bool *wrt,
     cxi_error_set(task->error, CX_EMEMORY, "vjp: no memory");
     return NULL;
   }
-  if (!cxi_linearize(p, wrt, &h.partial, nonzero_out, task->error) ||
+  /* Dead results of a loop or a branch would get cotangents of zeros, which
+   * are not nothing: 0 * inf. */
+  const cxi_program *live = cxi_narrow(p, NULL, NULL, task->error);
+  if (!live ||
+      !cxi_linearize(live, wrt, &h.partial, nonzero_out, task->error) ||
       !transpose_linear(task, &h))
     return NULL;
   return join(task, &h);

@@ -1,0 +1,239 @@
+/* program_random_test.c - random programs against each other.
+ *
+ * Each program, in which any row of the table may occur, is run by every
+ * executor, printed, parsed, simplified, split, batched and differentiated:
+ * what support/properties.c lists must hold of it. One that fails is made
+ * small and printed as text.
+ *
+ *   CX_SEED=17           one program           CX_SEEDS=10000  as many
+ *   CX_SECONDS=600       from now for so long   CX_FIRST=5000   from this seed
+ *   CX_PROGRAM=FILE      this text, with CX_SEED or all seeds up to 20
+ *   CX_PROPERTY=vmap     only this property */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "base/alloc.h"
+#include "ir/text.h"
+#include "support/generate.h"
+#include "support/properties.h"
+#include "support/shrink.h"
+#include "support/verdict.h"
+#include "transforms/transforms.h"
+
+static int n_failed;
+
+static uint64_t number_of(const char *name, uint64_t otherwise) {
+  const char *text = getenv(name);
+  return text ? strtoull(text, NULL, 10) : otherwise;
+}
+
+/* -- one program, apart: a crash or a loop is a failure too --------------- */
+
+enum { MOST_SECONDS = 20 };
+
+static verdict verdict_of_end(int status) {
+  verdict v = { .failed = true };
+  if (WIFSIGNALED(status) && WTERMSIG(status) == SIGALRM)
+    snprintf(v.text, sizeof v.text, "time: more than %d s", MOST_SECONDS);
+  else
+    snprintf(v.text, sizeof v.text, "crash: status %d", status);
+  return v;
+}
+
+static verdict check_apart(const cxi_program *p, uint64_t seed,
+                           const char *only) {
+  int ends[2], status = 0;
+  verdict v = { .failed = true, .text = "no process" };
+  if (pipe(ends) != 0) return v;
+  const pid_t child = fork();
+  if (child < 0) return v;
+  if (child == 0) {
+    alarm(MOST_SECONDS);
+    v = properties_check(p, seed, only);
+    _exit(write(ends[1], &v, sizeof v) != (ssize_t)sizeof v);
+  }
+  close(ends[1]);
+  const ssize_t n = read(ends[0], &v, sizeof v);
+  close(ends[0]);
+  waitpid(child, &status, 0);
+  return n == (ssize_t)sizeof v ? v : verdict_of_end(status);
+}
+
+/* -- a failing program made small ----------------------------------------- */
+
+typedef struct failure {
+  uint64_t seed;
+  char name[40]; /* the property; empty: a crash */
+  char kind[80]; /* how its text begins */
+  verdict last;
+} failure;
+
+/* Up to the third colon, or to the first digit. */
+static void kind_of(const char *text, char *out, size_t size) {
+  size_t n = 0;
+  for (int colons = 0; text[n] && n + 1 < size; n++) {
+    if (text[n] >= '0' && text[n] <= '9') break;
+    if (text[n] == ':' && ++colons == 3) break;
+  }
+  memcpy(out, text, n);
+  out[n] = 0;
+}
+
+/* The inputs are others than those of the whole program: a few are tried. */
+static bool fails_alike(const cxi_program *p, void *user) {
+  failure *f = user;
+  for (uint64_t seed = f->seed; seed < f->seed + 4; seed++) {
+    const verdict v = check_apart(p, seed, f->name[0] ? f->name : NULL);
+    char kind[80];
+    kind_of(v.text, kind, sizeof kind);
+    if (!v.failed || strcmp(kind, f->kind) != 0) continue;
+    f->seed = seed;
+    f->last = v;
+    return true;
+  }
+  return false;
+}
+
+static void print_small(const cxi_program *p, uint64_t seed, const verdict *v) {
+  failure f = { .seed = seed, .last = *v };
+  const char *colon = strchr(v->text, ':');
+  const bool crash =
+      !strncmp(v->text, "crash", 5) || !strncmp(v->text, "time", 4);
+  if (colon && !crash)
+    snprintf(f.name, sizeof f.name, "%.*s", (int)(colon - v->text), v->text);
+  kind_of(v->text, f.kind, sizeof f.kind);
+  const cxi_program *q = shrink(p, fails_alike, &f);
+  char *text = cxi_program_print(q, (cxi_text_options){ 0 });
+  /* cmocka cuts long messages. */
+  fprintf(stderr,
+          "CX_SEED=%llu made small (CX_PROGRAM=FILE CX_SEED=%llu): %s\n%s\n",
+          (unsigned long long)seed, (unsigned long long)f.seed, f.last.text,
+          text ? text : "");
+  cxi_free(text);
+  cxi_program_release(q);
+}
+
+static void check_program(const cxi_program *p, uint64_t seed) {
+  const verdict v = getenv("CX_APART")
+                        ? check_apart(p, seed, getenv("CX_PROPERTY"))
+                        : properties_check(p, seed, getenv("CX_PROPERTY"));
+  if (!v.failed) return;
+  print_error("CX_SEED=%llu: %s\n", (unsigned long long)seed, v.text);
+  if (n_failed++ < 3 || getenv("CX_APART")) print_small(p, seed, &v);
+}
+
+static void check_seed(uint64_t seed, const generate_options *options) {
+  cxi_error error = { 0 };
+  const cxi_program *p = generate(seed, options, &error);
+  if (!p) {
+    print_error("CX_SEED=%llu: %s\n", (unsigned long long)seed, error.text);
+    n_failed++;
+    return;
+  }
+  check_program(p, seed);
+  cxi_program_release(p);
+  if (seed % 16 == 0) cxi_memos_clear();
+}
+
+/* -- tests ---------------------------------------------------------------- */
+
+static void random_programs(void **state) {
+  (void)state;
+  const uint64_t seconds = number_of("CX_SECONDS", 0);
+  const uint64_t one = number_of("CX_SEED", 0);
+  const uint64_t first = one ? one : number_of("CX_FIRST", 1);
+  const uint64_t n = one ? 1 : number_of("CX_SEEDS", 1000);
+  const time_t end = time(NULL) + (time_t)seconds;
+  if (getenv("CX_PROGRAM")) skip();
+  for (uint64_t seed = first; seconds ? time(NULL) < end : seed < first + n;
+       seed++) {
+    const generate_options options = generate_options_of(seed);
+    check_seed(seed, &options);
+    if (seconds && seed % 5000 == 0)
+      print_message("seed %llu\n", (unsigned long long)seed);
+  }
+  assert_int_equal(n_failed, 0);
+}
+
+/* Each row of the table in some programs of its own. */
+static void rows(void **state) {
+  (void)state;
+  if (getenv("CX_PROGRAM") || getenv("CX_SEED") || getenv("CX_SECONDS")) skip();
+  n_failed = 0;
+  for (int prim = 1; prim < CXI_N_PRIMS; prim++) {
+    int found = 0;
+    if (generate_never((cxi_prim)prim)) continue;
+    for (uint64_t k = 0; k < 12; k++) {
+      const uint64_t seed = (uint64_t)prim * 64 + k;
+      cxi_error error = { 0 };
+      generate_options options = generate_options_of(seed);
+      options.want = (cxi_prim)prim;
+      const cxi_program *p = generate(seed, &options, &error);
+      if (!p) fail_msg("%s: %s", cxi_prim_name((cxi_prim)prim), error.text);
+      found += has_primitive(p, (cxi_prim)prim);
+      check_program(p, seed);
+      cxi_program_release(p);
+    }
+    cxi_memos_clear();
+    if (found < 2)
+      fail_msg("%s occurs in %d of 12 programs: support/generate.h wants a "
+               "maker or examples that type",
+               cxi_prim_name((cxi_prim)prim), found);
+  }
+  assert_int_equal(n_failed, 0);
+}
+
+static char *contents_of(const char *path) {
+  FILE *file = fopen(path, "rb");
+  char *text = calloc(1, 1 << 20);
+  if (!file || !text || !fread(text, 1, (1 << 20) - 1, file))
+    fail_msg("%s: nothing to read", path);
+  fclose(file);
+  return text;
+}
+
+static void given_program(void **state) {
+  (void)state;
+  if (!getenv("CX_PROGRAM")) skip();
+  char *text = contents_of(getenv("CX_PROGRAM"));
+  cxi_error error = { 0 };
+  const cxi_program *p = cxi_program_parse(text, strlen(text), &error);
+  if (!p) fail_msg("%s", error.text);
+  const uint64_t one = number_of("CX_SEED", 0);
+  for (uint64_t seed = one ? one : 1; seed <= (one ? one : 20); seed++)
+    check_program(p, seed);
+  cxi_program_release(p);
+  free(text);
+  assert_int_equal(n_failed, 0);
+}
+
+static int open_context(void **state) {
+  (void)state;
+  properties_context = cx_open("cpu", .threads = 1);
+  return !properties_context;
+}
+
+static int close_context(void **state) {
+  (void)state;
+  cx_close(properties_context);
+  return 0;
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+    cmocka_unit_test(rows),
+    cmocka_unit_test(random_programs),
+    cmocka_unit_test(given_program),
+  };
+  return cmocka_run_group_tests(tests, open_context, close_context);
+}

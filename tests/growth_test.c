@@ -1,9 +1,13 @@
 /* growth_test.c - the gradient of a loop over x[i] costs O(n): equations, time
- * and planned memory, unrolled in C and as a loop of the program. */
+ * and planned memory, unrolled in C and as a loop of the program; so do the
+ * transforms of a long program. */
 #include "support/calls.h"
 
 #include <stdlib.h>
 #include <time.h>
+
+#include "trace/call.h"
+#include "transforms/transforms.h"
 
 enum { N_SIZES = 5 };
 static const int sizes[N_SIZES] = { 250, 500, 1000, 2000, 4000 };
@@ -138,8 +142,61 @@ static void same_gradient(void **state) {
   assert_good();
 }
 
+/* -- long programs -------------------------------------------------------- */
+
+CX_STRUCT(long_env, (int, equations), (int, number));
+
+CX_DEF_ENV(long_function, long_env, e, x) {
+  cx sum = cx_mul(x, 0.5 + 0.001 * e->number);
+  for (int i = 0; i < e->equations / 5; i++) {
+    cx a = cx_sin(sum);
+    cx b = cx_mul(a, x);
+    cx c = cx_sub(b, sum);
+    sum = cx_add(cx_mul(c, 0.5), a);
+  }
+  return cx_sum(sum);
+}
+
+/* Seconds to trace f for x, without earlier programs in the way. */
+static double trace_seconds(cx_fn f, cx x) {
+  cxi_memos_clear();
+  cxi_resolves_clear();
+  const double start = seconds();
+  cx_program_free(cx_trace(f, x));
+  assert_good();
+  return seconds() - start;
+}
+
+static void transforms_of_long_programs(void **state) {
+  (void)state;
+  enum { SMALL = 4000, LARGE = 16 * SMALL, RUNS = 3 };
+  double small[3] = { 1e9, 1e9, 1e9 }, large[3] = { 1e9, 1e9, 1e9 };
+  static const char *const names[] = { "trace", "grad", "vmap of grad" };
+  for (int run = 0; run < 2 * RUNS; run++) {
+    CX_SCOPE;
+    const bool is_large = run % 2;
+    cx_fn f = CX_BIND(long_function, .equations = is_large ? LARGE : SMALL,
+                      .number = run);
+    cx x = cx_ones(CX_F32, 8), xs = cx_ones(CX_F32, 4, 8);
+    const double t[3] = { trace_seconds(f, x), trace_seconds(cx_grad(f), x),
+                          trace_seconds(cx_vmap(cx_grad(f)), xs) };
+    for (int k = 0; k < 3; k++) {
+      double *best = is_large ? &large[k] : &small[k];
+      if (t[k] < *best) *best = t[k];
+    }
+  }
+  for (int k = 0; k < 3; k++) {
+    print_message("%s: %.1f ms for %d equations, %.1f ms for %d\n", names[k],
+                  1e3 * small[k], SMALL, 1e3 * large[k], LARGE);
+    if (large[k] > 3 * 16 * small[k])
+      fail_msg("%s: %g s for %d equations, %g s for %d", names[k], small[k],
+               SMALL, large[k], LARGE);
+  }
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
+    cmocka_unit_test(transforms_of_long_programs),
     cmocka_unit_test(same_gradient),
     cmocka_unit_test(unrolled_in_c),
     cmocka_unit_test(loop_of_the_program),

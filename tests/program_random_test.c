@@ -219,13 +219,12 @@ static void given_program(void **state) {
 
 static int open_context(void **state) {
   (void)state;
-  properties_context = cx_open("cpu", .threads = 1);
-  return !properties_context;
+  return !properties_open();
 }
 
 static int close_context(void **state) {
   (void)state;
-  cx_close(properties_context);
+  properties_close();
   return 0;
 }
 

@@ -32,7 +32,11 @@ static bool transpose_linear(cxi_task *task, halves *h) {
   for (uint32_t i = 0; i < p->n_out; i++)
     if (h->nonzero_out[i]) wanted[n++] = h->cotangent_out[i];
   if (count(wanted, n) == 0) return true;
-  h->back = cxi_transpose_program(linear, linear_in, wanted, NULL, task->error);
+  /* What a loop or a branch does with a tangent for nothing would give it a
+   * cotangent of zeros, which is not none: 0 * inf. */
+  const cxi_program *live = cxi_narrow(linear, NULL, NULL, task->error);
+  if (live)
+    h->back = cxi_transpose_program(live, linear_in, wanted, NULL, task->error);
   return h->back != NULL;
 }
 
@@ -76,11 +80,7 @@ static const cxi_program *vjp(cxi_task *task, const bool *wrt,
     cxi_error_set(task->error, CX_EMEMORY, "vjp: no memory");
     return NULL;
   }
-  /* Dead results of a loop or a branch would get cotangents of zeros, which
-   * are not nothing: 0 * inf. */
-  const cxi_program *live = cxi_narrow(p, NULL, NULL, task->error);
-  if (!live ||
-      !cxi_linearize(live, wrt, &h.partial, nonzero_out, task->error) ||
+  if (!cxi_linearize(p, wrt, &h.partial, nonzero_out, task->error) ||
       !transpose_linear(task, &h))
     return NULL;
   return join(task, &h);

@@ -103,9 +103,10 @@ static cx diagonal(cx_dtype type, cx_dims shape) {
                     cxi_zeros(cxi_type_make(type, shape)), x);
 }
 
-/* What is small beside the diagonal. */
+/* What is small beside the diagonal; at times anything, which may be singular
+ * and is then not differentiated. */
 static cx dominated(gen *g, cx_dtype type, cx_dims shape) {
-  if (gen_one_in(g, 10)) return gen_of(g, type, shape);
+  if (gen_one_in(g, 10)) return cxi_stop_gradient(gen_of(g, type, shape));
   return cxi_add(gen_between(g, type, shape, -0.2, 0.2), diagonal(type, shape));
 }
 

@@ -10,7 +10,18 @@
 #include "base/alloc.h"
 #include "support/rows.h"
 
-cx_ctx *properties_context;
+cx_ctx *properties_cpu, *properties_reference;
+
+bool properties_open(void) {
+  properties_reference = cx_open("reference");
+  properties_cpu = cx_open("cpu", .threads = 1);
+  return properties_cpu && properties_reference;
+}
+
+void properties_close(void) {
+  cx_close(properties_cpu);
+  cx_close(properties_reference);
+}
 
 void refute(verdict *v, const char *format, ...) {
   if (v->failed) return;
@@ -160,9 +171,10 @@ static const property of_texts[] = { { "text", text }, { 0 } };
 verdict properties_check(const cxi_program *p, uint64_t seed,
                          const char *only) {
   const property *const lists[] = { of_texts, properties_of_runs,
-                                    properties_of_derivatives };
+                                    properties_of_derivatives,
+                                    properties_of_calls };
   verdict v = { 0 };
-  for (int k = 0; k < 3; k++)
+  for (int k = 0; k < 4; k++)
     for (const property *x = lists[k]; x->name && !v.failed; x++) {
       if (only && strcmp(only, x->name) != 0) continue;
       verdict one = { 0 };

@@ -22,7 +22,8 @@ typedef struct property {
 verdict properties_check(const cxi_program *p, uint64_t seed,
                          const char *only);
 
-/* The context in which equations run one by one. */
-extern cx_ctx *properties_context;
+/* The contexts in which programs are called; false: one does not open. */
+bool properties_open(void);
+void properties_close(void);
 
 #endif

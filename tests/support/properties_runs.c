@@ -85,7 +85,7 @@ static void eager(const cxi_program *p, uint64_t seed, verdict *v) {
   cx *from = calloc(p->n_in + (size_t)1, sizeof *from);
   cx *to = calloc(p->n_out + (size_t)1, sizeof *to);
   const char *message = "";
-  cx_use(properties_context);
+  cx_use(properties_cpu);
   CX_SCOPE;
   for (uint32_t i = 0; i < p->n_in; i++)
     from[i] =

@@ -26,9 +26,11 @@ bool *floating_out(const cxi_program *p);
 bool has_primitive(const cxi_program *p, cxi_prim prim);
 /* Some row on the way has no rule for this, and says so. */
 bool may_lack_rule(const cxi_program *p, const cxi_error *error);
-/* Copies some arrays with others for the floating ones. */
+/* Another number for each stream. */
 uint64_t mixed(uint64_t seed, uint64_t stream);
 
-extern const property properties_of_runs[], properties_of_derivatives[];
+extern const property properties_of_runs[], properties_of_derivatives[],
+    properties_of_calls[];
+extern cx_ctx *properties_cpu, *properties_reference;
 
 #endif

@@ -10,12 +10,14 @@
  *   CX_PROGRAM=FILE      this text, with CX_SEED or all seeds up to 20
  *   CX_PROPERTY=vmap     only this property */
 #include <setjmp.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -39,11 +41,12 @@ static uint64_t number_of(const char *name, uint64_t otherwise) {
 
 /* -- one program, apart: a crash or a loop is a failure too --------------- */
 
-enum { MOST_SECONDS = 20 };
+enum { MOST_SECONDS = 20 }; /* of the processor */
 
 static verdict verdict_of_end(int status) {
   verdict v = { .failed = true };
-  if (WIFSIGNALED(status) && WTERMSIG(status) == SIGALRM)
+  if (WIFSIGNALED(status) &&
+      (WTERMSIG(status) == SIGXCPU || WTERMSIG(status) == SIGALRM))
     snprintf(v.text, sizeof v.text, "time: more than %d s", MOST_SECONDS);
   else
     snprintf(v.text, sizeof v.text, "crash: status %d", status);
@@ -58,7 +61,9 @@ static verdict check_apart(const cxi_program *p, uint64_t seed,
   const pid_t child = fork();
   if (child < 0) return v;
   if (child == 0) {
-    alarm(MOST_SECONDS);
+    const struct rlimit limit = { MOST_SECONDS, MOST_SECONDS + 1 };
+    setrlimit(RLIMIT_CPU, &limit);
+    alarm(30 * MOST_SECONDS); /* it may wait, too */
     v = properties_check(p, seed, only);
     _exit(write(ends[1], &v, sizeof v) != (ssize_t)sizeof v);
   }

@@ -96,19 +96,9 @@ static void outer_loops(const char *stack, char *out_plain) {
     if (n && strchr(out_plain, *stack)) out_plain[0] = n = 0;
 }
 
-/* Whether two reverse derivatives stand on a checkpoint: what it computes again
- * then has a cotangent of its own, which without it is part of a sum that is
- * multiplied as a whole. */
-static bool splits_sums(const char *stack) {
-  const char *c = strrchr(stack, 'C');
-  int derivatives = 0;
-  for (; c && stack < c; stack++) derivatives += *stack == 'G';
-  return derivatives > 1;
-}
-
 static void check_bits(product p) {
   char loops[8] = "";
-  const char *leave = splits_sums(p.stack) ? "J" : "JC";
+  const char *leave = stack_splits_sums(p.stack) ? "J" : "JC";
   snapshot want = run(p, CPU, CX_F32, "", "");
   if (!want.types) return;
   same(p, "reference", &want, run(p, REFERENCE, CX_F32, "", ""), 0);

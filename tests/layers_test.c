@@ -137,8 +137,10 @@ static void one_rule_per_mask(void **state) {
   assert_int_equal(cxi_resolves_now().traces - traces, 3);
   for (int i = 0; i < N_TRANSFORMS; i++) {
     const uint64_t made = cxi_memos_now(transforms[i]).misses - before[i];
-    /* twelve, and layer under two masks */
-    if (made > 3)
+    /* twelve, and layer under two masks; what is narrowed: the linear parts of
+     * these, too */
+    const uint64_t most = strcmp(transforms[i], "narrow") == 0 ? 6 : 3;
+    if (made > most)
       fail_msg("%s: made %llu times", transforms[i], (unsigned long long)made);
   }
 }

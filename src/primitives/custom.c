@@ -369,13 +369,21 @@ static void lin_partial_eval(const cxi_rule *r, cxi_split *s, const cx *known,
   const cxi_custom_lin_params *p = r->params;
   const uint32_t n = (uint32_t)p->n_residuals;
   cx *args = cxi_call_array(r->n_in, sizeof *args);
-  bool any = false;
+  bool any = false, tangent = false;
   if (!args) return;
-  for (uint32_t i = n; i < r->n_in; i++) any = any || cxi_given(unknown[i]);
-  if (!any && p->linearizing) {
+  for (uint32_t i = 0; i < r->n_in; i++) {
+    any = any || cxi_given(unknown[i]);
+    tangent = tangent || (i >= n && cxi_given(unknown[i]));
+  }
+  if (!tangent && p->linearizing) {
     t->into_known(s);
     for (uint32_t i = 0; i < r->n_out; i++)
       known_out[i] = cxi_zeros(r->out_types[i]);
+    return;
+  }
+  if (!any) {
+    t->into_known(s);
+    cxi_emit(CXI_PRIM_custom_lin, p, r->n_in, known, r->n_out, known_out);
     return;
   }
   for (uint32_t i = 0; i < r->n_in; i++)

@@ -154,8 +154,8 @@ static bool emit(cxi_emitter *em, cxi_prim prim, const void *params,
   for (uint32_t i = 0; i < n_in; i++)
     any_unknown = any_unknown || cxi_split_is_unknown(s, in[i]);
   const cxi_row *row = cxi_row_of(prim);
-  /* what never runs is no more known for its operands */
-  if (!any_unknown && row->form != CXI_FORM_NEVER)
+  /* what cannot run by itself may have more to say of known operands */
+  if (!any_unknown && !(row->form == CXI_FORM_NEVER && row->partial_eval))
     return k->emit(k, prim, params, n_in, in, n_out, out);
   if (!row->partial_eval)
     return emit_unknown(s, prim, params, n_in, in, n_out, out);

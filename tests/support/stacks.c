@@ -163,6 +163,13 @@ cx_fn stack_make(cx_fn f, const char *stack, const char *plain) {
   return f;
 }
 
+bool stack_splits_sums(const char *stack) {
+  const char *c = strrchr(stack, 'C');
+  int derivatives = 0;
+  for (; c && stack < c; stack++) derivatives += *stack == 'G';
+  return derivatives > 1;
+}
+
 /* -- snapshots ------------------------------------------------------------ */
 
 static size_t bytes_of(cx_dtype type) {

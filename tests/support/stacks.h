@@ -21,6 +21,11 @@ cx_fn stack_make(cx_fn f, const char *stack, const char *plain);
 cx stack_total(cx tree);
 cx_fn stack_total_of(cx_fn f);
 
+/* Whether two reverse derivatives stand on a checkpoint: what it computes again
+ * then has a cotangent of its own, which without it is part of a sum that is
+ * multiplied as a whole. The bits may differ. */
+bool stack_splits_sums(const char *stack);
+
 /* What a call returned, as text and bytes; both NULL if it failed. */
 typedef struct snapshot {
   char *types;

@@ -180,7 +180,7 @@ static void compare_differences(const probe *b, const arrays *tangents,
     return;
   const sum is = dot(tangents, cts);
   const double scale = 1 + is.size + fabs(near.value);
-  if (!isfinite(far.value) || !(scale < 1e5) || !(near.size * 1e-10 < scale) ||
+  if (!isfinite(far.value) || !(scale < 1e5) || !(near.size < 1e6 * scale) ||
       fabs(far.value - near.value) > 1e-6 * scale)
     return;
   if (!(fabs(is.value - near.value) <= 1e-4 * scale))

@@ -1,141 +1,38 @@
 /* digits.c - a random digit as a function of a key. */
 #include "digits.h"
+#include <stdlib.h>
 
 enum { POINTS = 13, BATCH = 64 };
 
-/* Strokes in a box of 10 x 14, y downwards; the last point is repeated. */
-static const int8_t strokes[DIGITS_CLASSES][POINTS][2] = {
-  { { 5, 1 },
-    { 7, 2 },
-    { 8, 4 },
-    { 9, 7 },
-    { 8, 10 },
-    { 7, 12 },
-    { 5, 13 },
-    { 3, 12 },
-    { 2, 10 },
-    { 1, 7 },
-    { 2, 4 },
-    { 3, 2 },
-    { 5, 1 } },
-  { { 3, 3 },
-    { 5, 1 },
-    { 5, 4 },
-    { 5, 7 },
-    { 5, 10 },
-    { 5, 13 },
-    { 5, 13 },
-    { 5, 13 },
-    { 5, 13 },
-    { 5, 13 },
-    { 5, 13 },
-    { 5, 13 },
-    { 5, 13 } },
-  { { 1, 4 },
-    { 2, 2 },
-    { 5, 1 },
-    { 8, 2 },
-    { 9, 4 },
-    { 8, 6 },
-    { 5, 9 },
-    { 1, 13 },
-    { 5, 13 },
-    { 9, 13 },
-    { 9, 13 },
-    { 9, 13 },
-    { 9, 13 } },
-  { { 1, 2 },
-    { 4, 1 },
-    { 7, 1 },
-    { 9, 3 },
-    { 8, 6 },
-    { 5, 7 },
-    { 8, 8 },
-    { 9, 10 },
-    { 8, 12 },
-    { 5, 13 },
-    { 1, 12 },
-    { 1, 12 },
-    { 1, 12 } },
-  { { 7, 13 },
-    { 7, 9 },
-    { 7, 5 },
-    { 7, 1 },
-    { 4, 5 },
-    { 1, 9 },
-    { 5, 9 },
-    { 9, 9 },
-    { 9, 9 },
-    { 9, 9 },
-    { 9, 9 },
-    { 9, 9 },
-    { 9, 9 } },
-  { { 9, 1 },
-    { 5, 1 },
-    { 2, 1 },
-    { 2, 4 },
-    { 1, 6 },
-    { 5, 5 },
-    { 8, 7 },
-    { 9, 10 },
-    { 7, 12 },
-    { 4, 13 },
-    { 1, 12 },
-    { 1, 12 },
-    { 1, 12 } },
-  { { 8, 1 },
-    { 4, 3 },
-    { 2, 6 },
-    { 1, 10 },
-    { 3, 13 },
-    { 7, 13 },
-    { 9, 10 },
-    { 7, 7 },
-    { 4, 7 },
-    { 1, 10 },
-    { 1, 10 },
-    { 1, 10 },
-    { 1, 10 } },
-  { { 1, 1 },
-    { 5, 1 },
-    { 9, 1 },
-    { 7, 4 },
-    { 6, 7 },
-    { 5, 10 },
-    { 4, 13 },
-    { 4, 13 },
-    { 4, 13 },
-    { 4, 13 },
-    { 4, 13 },
-    { 4, 13 },
-    { 4, 13 } },
-  { { 5, 7 },
-    { 2, 5 },
-    { 2, 2 },
-    { 5, 1 },
-    { 8, 2 },
-    { 8, 5 },
-    { 5, 7 },
-    { 2, 9 },
-    { 1, 11 },
-    { 4, 13 },
-    { 7, 13 },
-    { 9, 11 },
-    { 5, 7 } },
-  { { 9, 4 },
-    { 6, 7 },
-    { 2, 6 },
-    { 1, 3 },
-    { 4, 1 },
-    { 8, 1 },
-    { 9, 4 },
-    { 9, 9 },
-    { 7, 13 },
-    { 7, 13 },
-    { 7, 13 },
-    { 7, 13 },
-    { 7, 13 } },
+/* Strokes in a box of 10 x 14: x and, downwards, y of each point in
+ * hexadecimal. */
+static const char *const strokes[DIGITS_CLASSES] = {
+  "51 72 84 97 8a 7c 5d 3c 2a 17 24 32 51",
+  "33 51 54 57 5a 5d",
+  "14 22 51 82 94 86 59 1d 5d 9d",
+  "12 41 71 93 86 57 88 9a 8c 5d 1c",
+  "7d 79 75 71 45 19 59 99",
+  "91 51 21 24 16 55 87 9a 7c 4d 1c",
+  "81 43 26 1a 3d 7d 9a 77 47 1a",
+  "11 51 91 74 67 5a 4d",
+  "57 25 22 51 82 85 57 29 1b 4d 7d 9b 57",
+  "94 67 26 13 41 81 94 99 7d",
 };
+
+/* Points of each stroke (10, 13, 2); the last one is repeated. */
+static cx table(void) {
+  static float points[DIGITS_CLASSES][POINTS][2];
+  for (int digit = 0; digit < DIGITS_CLASSES; digit++) {
+    const char *at = strokes[digit];
+    for (int i = 0; i < POINTS; i++) {
+      const long both = strtol(at, NULL, 16);
+      points[digit][i][0] = (float)(both / 16);
+      points[digit][i][1] = (float)(both % 16);
+      if (at[2]) at += 3;
+    }
+  }
+  return cx_from(points[0][0], DIGITS_CLASSES, POINTS, 2);
+}
 
 /* The polyline (13, 2) of a hand: jitter, then a linear map, then a shift. */
 static cx write_points(cx points, cx key) {
@@ -198,6 +95,5 @@ CX_DEF_ENV(all, size_env, e, table, key) {
                   cx_reshape(images, -1, DIGITS_SIDE, DIGITS_SIDE));
 }
 cx digits(cx key, int64_t n) {
-  cx table = cx_cast(cx_from(strokes[0][0], DIGITS_CLASSES, POINTS, 2), CX_F32);
-  return cx_call(cx_jit(CX_BIND(all, .n = n)), table, key);
+  return cx_call(cx_jit(CX_BIND(all, .n = n)), table(), key);
 }

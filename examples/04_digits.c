@@ -57,8 +57,7 @@ static void data(cx key, int64_t n, cx *out_x, cx *out_labels) {
 }
 /* The examples 0, 1, ... in a random order, a row for each batch. */
 static cx shuffled(cx key) {
-  cx order = cx_argsort(cx_bits(key, CX_U32, TRAIN), 0);
-  return cx_reshape(order, TRAIN / BATCH, BATCH);
+  return cx_reshape(cx_permutation(key, TRAIN), TRAIN / BATCH, BATCH);
 }
 /* Those of the test images that are told wrongly, at most 40 of them. */
 static bool show_wrong(const char *path, cx x, cx hit) {

@@ -28,7 +28,7 @@ static cx first_conv(cx p, cx x) { /* (n, 1, 28, 28) -> (n, 16, 14, 14) */
 }
 /* The greatest of 2 x 2 neighbours: (n, c, h, w) -> (n, c, h-1, w-1) */
 static cx pool(cx x) {
-  return cx_reduce_window(CX_RED_MAX, x, CX_SHAPE(1, 1, 2, 2));
+  return cx_max_pool(x, CX_SHAPE(2, 2), .channels_first = true);
 }
 /* x (n, 28, 28) -> (n, 10); key: of the dropout, cx_none() in evaluation */
 CX_DEF(logits, p, x, key) {
@@ -67,7 +67,7 @@ CX_DEF_ENV(step, dataset, data, state, batch) {
 CX_DEF(epoch, state, x, labels, key) { /* -> (state, mean loss) */
   cx shuffle, dropout;
   cx_split(key, &shuffle, &dropout);
-  cx order = cx_argsort(cx_bits(shuffle, CX_U32, TRAIN), 0);
+  cx order = cx_permutation(shuffle, TRAIN);
   cx batches = cx_tuple(cx_reshape(order, TRAIN / BATCH, BATCH),
                         cx_split_n(dropout, TRAIN / BATCH));
   cx end = cx_scan(CX_BIND(step, .x = x, .labels = labels), state, batches);

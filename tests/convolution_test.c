@@ -190,8 +190,10 @@ static void test_errors(void **state) {
   cx_assert(cx_check_error(CX_ESHAPE, ".strides [1,1]: want 1 numbers"));
   ignore(cx_conv(x, k, .strides = CX_SHAPE(0)));
   cx_assert(cx_check_error(CX_ESHAPE, "strides (0): want 1, none below 1"));
-  ignore(cx_conv(x, k, .padding = "same"));
-  cx_assert(cx_check_error(CX_ESHAPE, ".padding \"same\": want \"VALID\""));
+  ignore(cx_conv(x, k, .padding = "full"));
+  cx_assert(cx_check_error(CX_ESHAPE, ".padding \"full\": want \"VALID\""));
+  cx_assert(cx_check_close(cx_conv(x, k, .padding = "same_lower"),
+                           cx_conv(x, k, .padding = "SAME_LOWER")));
   ignore(cx_conv(x, k, .padding = "SAME", .low = CX_SHAPE(1)));
   cx_assert(cx_check_error(CX_ESHAPE, "or .low and .high instead"));
   ignore(cx_conv(x, k, .padding = "SAME", .input_dilation = CX_SHAPE(2)));

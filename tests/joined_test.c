@@ -219,6 +219,17 @@ static void test_windows(void **state) {
               (const double[]){ 1, 2, 3, 4 });
   cx image = cx_random_like(cx_spec(CX_F64, 2, 4, 5, 3), 1);
   cx_assert(cx_check_grads(CX_FN(pooled), (image)));
+  cx first = cx_transpose(image, 0, 3, 1, 2); /* the channels */
+  cx same = cx_transpose(averaged(image), 0, 3, 1, 2);
+  cx_assert(cx_check_close(cx_avg_pool(first, CX_SHAPE(2, 3), .padding = "SAME",
+                                       .channels_first = true),
+                           same));
+  cx_assert(cx_check_close(
+      cx_max_pool(first, CX_SHAPE(2, 2), .strides = CX_SHAPE(2, 1),
+                  .padding = "1,0;0,1", .channels_first = true),
+      cx_transpose(cx_max_pool(image, CX_SHAPE(2, 2), .strides = CX_SHAPE(2, 1),
+                               .padding = "1,0;0,1"),
+                   0, 3, 1, 2)));
   cx_assert(cx_check_grads(CX_FN(averaged), (image)));
   cx_assert(cx_check_vmap(CX_FN(pooled), (image)));
   cx_assert(cx_check_jit(CX_FN(averaged), (image)));

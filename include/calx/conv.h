@@ -18,7 +18,8 @@ extern "C" {
 typedef struct cx_conv_opt {
   size_t size_;
   cx_dims strides;
-  const char *padding;     /* "VALID" (or NULL), "SAME", "SAME_LOWER" */
+  const char *padding;     /* "VALID" (or NULL), "SAME", "SAME_LOWER", in
+                              capitals or not */
   cx_dims low, high;       /* or zeros on each side; less than 0: cut off */
   cx_dims dilation;        /* of the kernel: its taps lie so far apart */
   cx_dims input_dilation;  /* of x: its elements lie so far apart */

@@ -10,14 +10,14 @@ extern "C" {
 #endif
 
 /* -- Windows -----------------------------------------------------------------
- * cx_reduce_window(CX_RED_MAX, x, CX_SHAPE(1, 2, 2, 1), .padding = "same"):
+ * cx_reduce_window(CX_RED_MAX, x, CX_SHAPE(1, 2, 2, 1), .padding = "SAME"):
  * the sum, greatest, least or mean (CX_RED_SUM, _MAX, _MIN, _MEAN) of each
- * window of x; one size for each axis of x. Padding is "valid" (the default:
- * none), "same" (ceil(size / stride) results, the larger half behind) or
- * "1,1;0,2", a pair for each axis of the window. What is padded takes no part
- * in a sum, the greatest and the least; a mean divides by the size of the
- * window, or by the elements that are there if .exclude_padding. Integers have
- * no mean; f16 and bf16 run in f32.
+ * window of x; one size for each axis of x. Padding is "VALID" (the default:
+ * none), "SAME" (ceil(size / stride) results, the larger half behind), in
+ * capitals or not, or "1,1;0,2", a pair for each axis of the window. What is
+ * padded takes no part in a sum, the greatest and the least; a mean divides by
+ * the size of the window, or by the elements that are there if
+ * .exclude_padding. Integers have no mean; f16 and bf16 run in f32.
  * The gradient of the greatest and the least goes to the first one.
  *   CX_ESHAPE: a list has not one number for each axis, or a wrong one.
  *   CX_EUSER: another padding or reduction. CX_EDTYPE: the dtype is not taken.
@@ -28,6 +28,7 @@ typedef struct cx_window_opt {
   cx_dims input_dilation;
   const char *padding;
   bool exclude_padding;
+  bool channels_first;     /* of the pools */
 } cx_window_opt;
 #define cx_reduce_window(kind, ...) \
   CX_WINDOW(cx_reduce_window_, kind, __VA_ARGS__, )
@@ -44,8 +45,9 @@ CX_API CX_USED cx cx_reduce_window_by_(cx_fn f, cx xs, cx starts,
                                        cx_dims window, cx_window_opt opt,
                                        const char *at);
 /* cx_max_pool(x, CX_SHAPE(2, 2), .strides = CX_SHAPE(2, 2)): windows over the
- * spatial axes of x (..., spatial, channels); lists have one number for each of
- * them. Strides are 1 if not given. */
+ * spatial axes of x (..., spatial, channels), or of x (..., channels, spatial)
+ * if .channels_first, as cx_conv's default has them; lists have one number for
+ * each of them. Strides are 1 if not given. */
 #define cx_max_pool(...) CX_WINDOW(cx_pool_, CX_RED_MAX, __VA_ARGS__, )
 #define cx_min_pool(...) CX_WINDOW(cx_pool_, CX_RED_MIN, __VA_ARGS__, )
 #define cx_avg_pool(...) CX_WINDOW(cx_pool_, CX_RED_MEAN, __VA_ARGS__, )

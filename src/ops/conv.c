@@ -2,6 +2,7 @@
 #include "calx/conv.h"
 
 #include <string.h>
+#include <strings.h>
 
 #include "calx/array.h"
 #include "ops/axes.h"
@@ -122,9 +123,9 @@ typedef enum padding { GIVEN, VALID, SAME, SAME_LOWER, UNKNOWN } padding;
 static padding padding_of(const cx_conv_opt *opt) {
   if (!opt->padding) return opt->low.n || opt->high.n ? GIVEN : VALID;
   if (opt->low.n || opt->high.n) return UNKNOWN;
-  if (!strcmp(opt->padding, "VALID")) return VALID;
-  if (!strcmp(opt->padding, "SAME")) return SAME;
-  return strcmp(opt->padding, "SAME_LOWER") ? UNKNOWN : SAME_LOWER;
+  if (!strcasecmp(opt->padding, "VALID")) return VALID;
+  if (!strcasecmp(opt->padding, "SAME")) return SAME;
+  return strcasecmp(opt->padding, "SAME_LOWER") ? UNKNOWN : SAME_LOWER;
 }
 
 static cx no_padding(const char *op, const cx_conv_opt *opt) {

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "ops/axes.h"
 
@@ -42,8 +43,8 @@ static void pad_same(cxi_window *w, const cx_dims *shape) {
 
 static bool set_padding(const char *op, const char *padding, cxi_window *w,
                         const cx_dims *shape, cx *out_poison) {
-  if (!padding || !strcmp(padding, "valid")) return true;
-  if (!strcmp(padding, "same")) return pad_same(w, shape), true;
+  if (!padding || !strcasecmp(padding, "valid")) return true;
+  if (!strcasecmp(padding, "same")) return pad_same(w, shape), true;
   if (w->window.n > 0 && parse_pairs(padding, w)) return true;
   *out_poison = cxi_fail(CX_EUSER,
                          "%s: .padding is \"valid\", \"same\" or a pair for "
@@ -117,11 +118,13 @@ cx cx_reduce_window_(cx_red kind, cx a, cx_dims window, cx_window_opt opt,
   return cxi_leave(before, reduce("reduce_window", kind, a, window, &opt));
 }
 
-/* With ones for the axes that are not spatial. */
-static cx_dims all_axes(cx_dims spatial, int rank, int64_t neutral) {
+/* With `neutral` for the axes that are not spatial; `behind` of these are the
+ * last ones. */
+static cx_dims all_axes(cx_dims spatial, int rank, int behind,
+                        int64_t neutral) {
   cx_dims all = cxi_dims_repeat(rank, neutral);
   for (int i = 0; i < spatial.n; i++)
-    all.d[rank - 1 - spatial.n + i] = spatial.d[i];
+    all.d[rank - behind - spatial.n + i] = spatial.d[i];
   return all;
 }
 
@@ -133,13 +136,14 @@ cx cx_pool_(cx_red kind, cx a, cx_dims window, cx_window_opt opt,
   if (!cxi_operand(op, &a, &poison)) return cxi_leave(before, poison);
   const cx_dims shape = cxi_shape_at(a);
   const int n = cxi_dims_given(window).n, rank = shape.n;
+  const int behind = opt.channels_first ? 0 : 1;
   if (n < 0 || n >= rank)
-    return cxi_leave(before,
-                     cxi_fail(CX_ESHAPE,
-                              "%s: window %s of %s: the last axis is that of "
-                              "the channels",
-                              op, cxi_shown_dims(window).text,
-                              cxi_shown_of(a).text));
+    return cxi_leave(before, cxi_fail(CX_ESHAPE,
+                                      "%s: window %s of %s: %s axis is that of "
+                                      "the channels",
+                                      op, cxi_shown_dims(window).text,
+                                      cxi_shown_of(a).text,
+                                      behind ? "the last" : "an"));
   cx_dims *lists[] = { &opt.strides, &opt.dilation, &opt.input_dilation };
   for (size_t i = 0; i < sizeof lists / sizeof *lists; i++) {
     if (lists[i]->n != 0 && lists[i]->n != n)
@@ -147,24 +151,24 @@ cx cx_pool_(cx_red kind, cx a, cx_dims window, cx_window_opt opt,
                        cxi_fail(CX_ESHAPE, "%s: window %s, but a list %s", op,
                                 cxi_shown_dims(window).text,
                                 cxi_shown_dims(*lists[i]).text));
-    *lists[i] = all_axes(or_ones(*lists[i], n), rank, 1);
+    *lists[i] = all_axes(or_ones(*lists[i], n), rank, behind, 1);
   }
   const char *padding = opt.padding;
   cxi_window pairs = cxi_window_plain(window);
   char text[512];
-  if (padding && strcmp(padding, "same") && strcmp(padding, "valid")) {
+  if (padding && strcasecmp(padding, "same") && strcasecmp(padding, "valid")) {
     const cx_dims spatial = cxi_dims_repeat(n, 1);
     if (!set_padding(op, padding, &pairs, &spatial, &poison))
       return cxi_leave(before, poison);
     size_t used = 0;
-    const cx_dims low = all_axes(pairs.low, rank, 0);
-    const cx_dims high = all_axes(pairs.high, rank, 0);
+    const cx_dims low = all_axes(pairs.low, rank, behind, 0);
+    const cx_dims high = all_axes(pairs.high, rank, behind, 0);
     for (int i = 0; i < rank; i++)
       used += (size_t)snprintf(text + used, sizeof text - used, "%s%lld,%lld",
                                i ? ";" : "", (long long)low.d[i],
                                (long long)high.d[i]);
     opt.padding = text;
   }
-  return cxi_leave(before,
-                   reduce(op, kind, a, all_axes(window, rank, 1), &opt));
+  return cxi_leave(
+      before, reduce(op, kind, a, all_axes(window, rank, behind, 1), &opt));
 }

@@ -31,9 +31,12 @@ static int64_t rows_of(cx a) {
 static cx_dims axis_from_end(cx a, int i) {
   return cxi_dims_range(cxi_rank_at(a) - i, cxi_rank_at(a) - i + 1);
 }
-/* (a + a') / 2 */
+/* (a + a') / 2; where that sum leaves the range, a / 2 + a' / 2. */
 static cx symmetric_part(cx a) {
-  return cxi_scale(cxi_add(a, cxi_matrix_transpose(a)), 0.5);
+  const cx t = cxi_matrix_transpose(a);
+  const cx mean = cxi_scale(cxi_add(a, t), 0.5);
+  const cx halves = cxi_add(cxi_scale(a, 0.5), cxi_scale(t, 0.5));
+  return cxi_select(cxi_unary(CXI_PRIM_is_finite, mean), halves, mean);
 }
 
 /* -- factorisations ------------------------------------------------------- */
@@ -153,16 +156,6 @@ cx cx_solve_triangular_(const cx *two, cx_triangular_opt opt, const char *at) {
       before, column ? cxi_squeeze(x, axis_from_end(x, opt.right ? 2 : 1)) : x);
 }
 
-/* By the factors of cxi_lu_of. */
-static cx solve_by_lu(const cx lu[3], cx b) {
-  const cxi_triangular_solve_params lower = { .left = true,
-                                              .lower = true,
-                                              .unit = true };
-  const cxi_triangular_solve_params upper = { .left = true };
-  const cx y = cxi_triangular_solve(lu[0], cxi_permuted_rows(b, lu[2]), &lower);
-  return cxi_triangular_solve(lu[0], y, &upper);
-}
-
 cx cx_solve_(const cx *two, const char *at) {
   const cxi_name before = cxi_enter(at);
   cx a, b, lu[3], poison;
@@ -170,14 +163,14 @@ cx cx_solve_(const cx *two, const char *at) {
   if (!cxi_system("solve", two, true, false, &a, &b, &column, &poison))
     return cxi_leave(before, poison);
   cxi_lu_of(a, lu);
-  const cx x = solve_by_lu(lu, b);
+  const cx x = cxi_solve_by_lu(lu, b);
   return cxi_leave(before, column ? cxi_squeeze(x, axis_from_end(x, 1)) : x);
 }
 
 static cx inverse(cx a) {
   cx lu[3];
   cxi_lu_of(a, lu);
-  return solve_by_lu(lu, cxi_identity_like(a));
+  return cxi_solve_by_lu(lu, cxi_identity_like(a));
 }
 
 cx cx_inv_(cx a, const char *at) {
@@ -189,48 +182,12 @@ cx cx_inv_(cx a, const char *at) {
 
 /* -- determinants --------------------------------------------------------- */
 
-/* -1 for an odd number of exchanges, of the pivots' batch. */
-static cx parity(cx pivots, cx_dtype type) {
-  if (!cxi_given(pivots)) return pivots;
-  const cx_dims s = cxi_shape_at(pivots);
-  const cx moved =
-      cxi_compare(CXI_PRIM_ne, pivots, cxi_iota(CX_I32, s, s.n - 1));
-  const cx count =
-      cxi_reduce_sum(cxi_convert(moved, CX_I32), axis_from_end(pivots, 1));
-  const cx odd = cxi_binary(CXI_PRIM_and, count, cxi_integer(CX_I32, 1));
-  return cxi_offset(cxi_scale(cxi_convert(odd, type), -2), 1);
-}
-
-/* The element in row i and column j. */
-static cx element(cx a, int64_t i, int64_t j) {
-  const int n = cxi_rank_at(a);
-  const cx row = cxi_slice_axis(a, n - 2, i, i + 1);
-  return cxi_squeeze(cxi_slice_axis(row, n - 1, j, j + 1),
-                     cxi_dims_range(n - 2, n));
-}
-static cx minor_of(cx a, int64_t row, int64_t i, int64_t j) {
-  return cxi_sub(cxi_mul(element(a, row, i), element(a, row + 1, j)),
-                 cxi_mul(element(a, row, j), element(a, row + 1, i)));
-}
-
-/* Up to 3 rows by the definition, which has a derivative where a is singular;
- * beyond from the factors. */
+/* Up to 3 rows by the definition, beyond by its own primitive. */
 static cx determinant(cx a) {
-  const int64_t n = rows_of(a);
-  cx lu[3];
-  if (n == 1) return element(a, 0, 0);
-  if (n == 2) return minor_of(a, 0, 0, 1);
-  if (n == 3) {
-    const cx first = cxi_mul(element(a, 0, 0), minor_of(a, 1, 1, 2));
-    const cx second = cxi_mul(element(a, 0, 1), minor_of(a, 1, 0, 2));
-    const cx third = cxi_mul(element(a, 0, 2), minor_of(a, 1, 0, 1));
-    return cxi_add(cxi_sub(first, second), third);
-  }
-  cxi_lu_of(a, lu);
-  const cx diagonal = cxi_matrix_diagonal(lu[0]);
-  return cxi_mul(
-      parity(lu[1], cxi_dtype_at(a)),
-      cxi_reduce(CXI_PRIM_reduce_prod, diagonal, axis_from_end(diagonal, 1)));
+  cx out[3];
+  if (rows_of(a) <= 3) return cxi_small_determinant(a);
+  cxi_emit(CXI_PRIM_det, NULL, 1, &a, 3, out);
+  return out[0];
 }
 
 cx cx_det_(cx a, const char *at) {
@@ -251,7 +208,7 @@ cx cx_slogdet_(cx a, const char *at) {
   const cx signs = cxi_reduce(CXI_PRIM_reduce_prod,
                               cxi_unary(CXI_PRIM_sign, diagonal), last);
   const cx logs = cxi_unary(CXI_PRIM_log, cxi_unary(CXI_PRIM_abs, diagonal));
-  const cx both[2] = { cxi_mul(parity(lu[1], cxi_dtype_at(a)), signs),
+  const cx both[2] = { cxi_mul(cxi_parity(lu[1], cxi_dtype_at(a)), signs),
                        cxi_reduce_sum(logs, last) };
   return cxi_leave(before, cx_tuple_(2, both, NULL));
 }

@@ -120,3 +120,50 @@ cx cxi_permuted_rows(cx x, cx perm) {
   const cx at = cxi_expand_dims(perm, cxi_dims_range(batch + 1, batch + 2));
   return cxi_gather(x, at, &p);
 }
+
+cx cxi_solve_by_lu(const cx lu[3], cx b) {
+  const cxi_triangular_solve_params lower = { .left = true,
+                                              .lower = true,
+                                              .unit = true };
+  const cxi_triangular_solve_params upper = { .left = true };
+  const cx y = cxi_triangular_solve(lu[0], cxi_permuted_rows(b, lu[2]), &lower);
+  return cxi_triangular_solve(lu[0], y, &upper);
+}
+
+/* -- determinants --------------------------------------------------------- */
+
+cx cxi_parity(cx pivots, cx_dtype type) {
+  if (!cxi_given(pivots)) return pivots;
+  const cx_dims s = cxi_shape_at(pivots), last = cxi_dims_range(s.n - 1, s.n);
+  const cx moved =
+      cxi_compare(CXI_PRIM_ne, pivots, cxi_iota(CX_I32, s, s.n - 1));
+  const cx count = cxi_reduce_sum(cxi_convert(moved, CX_I32), last);
+  const cx odd = cxi_binary(CXI_PRIM_and, count, cxi_integer(CX_I32, 1));
+  return cxi_offset(cxi_scale(cxi_convert(odd, type), -2), 1);
+}
+
+/* The element in row i and column j. */
+static cx element(cx a, int64_t i, int64_t j) {
+  const int n = cxi_rank_at(a);
+  const cx row = cxi_slice_axis(a, n - 2, i, i + 1);
+  return cxi_squeeze(cxi_slice_axis(row, n - 1, j, j + 1),
+                     cxi_dims_range(n - 2, n));
+}
+static cx minor_of(cx a, int64_t row, int64_t i, int64_t j) {
+  return cxi_sub(cxi_mul(element(a, row, i), element(a, row + 1, j)),
+                 cxi_mul(element(a, row, j), element(a, row + 1, i)));
+}
+
+cx cxi_small_determinant(cx a) {
+  cx_dims shape = cxi_shape_at(a);
+  if (!cxi_given(a)) return a;
+  const int64_t n = shape.d[shape.n - 1];
+  shape.n -= 2;
+  if (n == 0) return cxi_full(cxi_type_make(cxi_dtype_at(a), shape), 1);
+  if (n == 1) return element(a, 0, 0);
+  if (n == 2) return minor_of(a, 0, 0, 1);
+  const cx first = cxi_mul(element(a, 0, 0), minor_of(a, 1, 1, 2));
+  const cx second = cxi_mul(element(a, 0, 1), minor_of(a, 1, 0, 2));
+  const cx third = cxi_mul(element(a, 0, 2), minor_of(a, 1, 0, 1));
+  return cxi_add(cxi_sub(first, second), third);
+}

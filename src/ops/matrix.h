@@ -28,5 +28,11 @@ void cxi_svd_of(cx a, bool full, cx out[3]);   /* s, u, vt */
 cx cxi_singular_values(cx a);
 /* The rows of x (..., m, n) in the order perm i32 (..., k). */
 cx cxi_permuted_rows(cx x, cx perm);
+/* a^-1 b by the factors of cxi_lu_of(a). */
+cx cxi_solve_by_lu(const cx lu[3], cx b);
+/* -1 for an odd number of exchanges, of the pivots' batch. */
+cx cxi_parity(cx pivots, cx_dtype type);
+/* Of a (..., n, n), n up to 3, by the definition: a polynomial. */
+cx cxi_small_determinant(cx a);
 
 #endif

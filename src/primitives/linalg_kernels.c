@@ -112,6 +112,53 @@ void cxi_permute(int64_t m, int64_t n, const double *pivot, double *perm) {
   }
 }
 
+/* -- determinant ----------------------------------------------------------- */
+
+/* The greatest of the rows and columns from k on; a NaN is greater. */
+static void greatest_of(int64_t n, const double *a, int64_t k, int64_t *out_i,
+                        int64_t *out_j) {
+  double most = fabs(a[k * n + k]);
+  *out_i = *out_j = k;
+  for (int64_t i = k; i < n; i++)
+    for (int64_t j = k; j < n; j++) {
+      const double size = fabs(a[i * n + j]);
+      if (size <= most || isnan(most)) continue;
+      most = size, *out_i = i, *out_j = j;
+    }
+}
+
+static void swap_columns(int64_t n, double *a, int64_t i, int64_t j) {
+  for (int64_t k = 0; k < n; k++) {
+    const double t = a[k * n + i];
+    a[k * n + i] = a[k * n + j], a[k * n + j] = t;
+  }
+}
+
+double cxi_determinant(int64_t n, double *a, double *rows, double *columns) {
+  double product = 1;
+  bool odd = false;
+  for (int64_t i = 0; i < n; i++) rows[i] = columns[i] = (double)i;
+  for (int64_t k = 0; k < n; k++) {
+    int64_t i, j;
+    greatest_of(n, a, k, &i, &j);
+    if (i != k) swap_rows(n, a + i * n, a + k * n);
+    if (i != k) swap_rows(1, rows + i, rows + k);
+    if (j != k) swap_columns(n, a, j, k);
+    if (j != k) swap_rows(1, columns + j, columns + k);
+    odd = odd != ((i != k) != (j != k));
+    const double *row = a + k * n;
+    product *= row[k];
+    if (row[k] == 0) break; /* so is all that is left */
+    for (i = k + 1; i < n; i++) {
+      double *below = a + i * n;
+      cxi_add_scaled(n - k - 1, below + k + 1, -(below[k] / row[k]),
+                     row + k + 1);
+    }
+  }
+  if (odd) swap_rows(1, columns + n - 2, columns + n - 1);
+  return odd ? -product : product;
+}
+
 /* -- QR -------------------------------------------------------------------- */
 
 /* The norm of n numbers `stride` apart, scaled so that no square overflows. */

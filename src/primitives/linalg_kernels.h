@@ -32,6 +32,11 @@ void cxi_lu(int64_t m, int64_t n, double *a, double *pivot);
 /* perm[0..m-1] = 0, 1, ... after the exchanges of n pivots. */
 void cxi_permute(int64_t m, int64_t n, const double *pivot, double *perm);
 
+/* The determinant of a (n, n), which is destroyed, by elimination with complete
+ * pivoting. rows, columns (n): orders, even together, in which the leading
+ * blocks of a are as far from singular as they can be. */
+double cxi_determinant(int64_t n, double *a, double *rows, double *columns);
+
 /* Householder: a (m, n) becomes R, with the reflectors below its diagonal
  * and their factors in tau[0..min(m,n)-1]; work: n. As in LAPACK, a column
  * that has nothing below the diagonal is not reflected. */

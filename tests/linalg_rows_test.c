@@ -21,7 +21,7 @@
   "%2: i32[" #k "], %3: i32[" #m "] = lu %0 return %1, %2, %3 }"
 #define QR(full, m, n, k)                                                    \
   "program @m(%0: f32[" #m "," #n "]) { %1: f32[" #m "," #k "], %2: f32[" #k \
-  "," #n "] = qr[full=" #full "] %0 return %1, %2 }"
+  "," #n "] = qr[full=" #full ", pivoting=false] %0 return %1, %2 }"
 #define EIGH(t, lower, n)                                                      \
   "program @m(%0: " #t "[" #n "," #n "]) { %1: " #t "[" #n "," #n "], %2: " #t \
   "[" #n "] = eigh[lower=" #lower "] %0 return %1, %2 }"

@@ -67,9 +67,8 @@ static void write_factors(jaxpr_program *p, jaxpr_equation *e) {
   const cx_dims s = e->in->shape;
   const cx_dtype type = e->in->dtype;
   const bool full = json_is_true(jaxpr_param(e, "full_matrices"));
-  if (s.n < 2 || json_is_true(jaxpr_param(e, "pivoting")) ||
-      is_given(e, "subset_by_index")) {
-    jaxpr_missing(p->w, "a factorisation with pivoting or of a subset");
+  if (s.n < 2 || is_given(e, "subset_by_index")) {
+    jaxpr_missing(p->w, "a factorisation of a subset");
     return;
   }
   const int64_t m = s.d[s.n - 2], n = s.d[s.n - 1], k = m < n ? m : n;
@@ -82,7 +81,9 @@ static void write_factors(jaxpr_program *p, jaxpr_equation *e) {
   } else if (!strcmp(e->name, "qr")) {
     matrix_result(e, 0, type, m, full ? m : k);
     matrix_result(e, 1, type, full ? m : k, n);
-    snprintf(text, sizeof text, "qr[full=%s]", jaxpr_truth(e, "full_matrices"));
+    matrix_result(e, 2, CX_I32, n, -1);
+    snprintf(text, sizeof text, "qr[full=%s, pivoting=%s]",
+             jaxpr_truth(e, "full_matrices"), jaxpr_truth(e, "pivoting"));
   } else if (!strcmp(e->name, "eigh")) {
     matrix_result(e, 0, type, m, m);
     matrix_result(e, 1, type, m, -1);

@@ -70,10 +70,10 @@ cx cx_lu_pivots_to_permutation_(cx pivots, int64_t n, const char *at) {
 
 cx cx_qr_(cx a, cx_factor_opt opt, const char *at) {
   const cxi_name before = cxi_enter(at);
-  cx out[2];
+  cx out[3];
   if (!cxi_matrices("qr", &a, false, &out[0])) return cxi_leave(before, out[0]);
-  cxi_qr_of(a, opt.full, out);
-  return cxi_leave(before, cx_tuple_(2, out, NULL));
+  cxi_qr_of(a, opt.full, opt.pivoting, out);
+  return cxi_leave(before, cx_tuple_(opt.pivoting ? 3 : 2, out, NULL));
 }
 
 cx cx_eigh_(cx a, const char *at) {

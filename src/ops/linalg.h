@@ -11,5 +11,7 @@ bool cxi_matrices(const char *op, cx *a, bool square, cx *out_poison);
  * b becomes a matrix, *column. */
 bool cxi_system(const char *op, const cx *two, bool square, bool right, cx *a,
                 cx *b, bool *column, cx *out_poison);
+/* The pseudoinverse from singular values and vectors. */
+cx cxi_pinv_by_svd(cx a, double rtol);
 
 #endif

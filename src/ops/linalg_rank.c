@@ -66,37 +66,41 @@ static cx scale_columns(cx a, cx s) {
   return cxi_mul(a, cxi_columns_of(s, a));
 }
 
+cx cxi_pinv_by_svd(cx a, double rtol) {
+  cx usv[3];
+  cxi_svd_of(a, false, usv);
+  const cx v = cxi_matrix_transpose(usv[2]), s = usv[0];
+  const cx scaled = scale_columns(v, inverse_values(s, counted(a, s, rtol)));
+  return cxi_matrix_product(scaled, cxi_matrix_transpose(usv[1]));
+}
+
+static cx pinv_of(cx a, double rtol) {
+  const cxi_pinv_params p = { .rtol = rtol };
+  return cxi_emit1(CXI_PRIM_pinv, &p, 1, &a);
+}
+
 cx cx_pinv_(cx a, cx_rank_opt opt, const char *at) {
   const cxi_name before = cxi_enter(at);
-  cx usv[3], poison;
+  cx poison;
   if (!cxi_matrices("pinv", &a, false, &poison) ||
       !check_rtol("pinv", opt.rtol, &poison))
     return cxi_leave(before, poison);
-  cxi_svd_of(a, false, usv);
-  const cx v = cxi_matrix_transpose(usv[2]), s = usv[0];
-  const cx which = counted(a, s, opt.rtol);
-  const cx scaled = scale_columns(v, inverse_values(s, which));
-  return cxi_leave(before,
-                   cxi_matrix_product(scaled, cxi_matrix_transpose(usv[1])));
+  return cxi_leave(before, pinv_of(a, opt.rtol));
 }
 
 cx cx_lstsq_(const cx *two, cx_rank_opt opt, const char *at) {
   const cxi_name before = cxi_enter(at);
-  cx a, b, usv[3], poison;
+  cx a, b, poison;
   bool column;
   if (!cxi_system("lstsq", two, false, false, &a, &b, &column, &poison) ||
       !check_rtol("lstsq", opt.rtol, &poison))
     return cxi_leave(before, poison);
-  cxi_svd_of(a, false, usv);
-  const cx s = usv[0], which = counted(a, s, opt.rtol);
-  const cx v =
-      scale_columns(cxi_matrix_transpose(usv[2]), inverse_values(s, which));
-  cx x = cxi_matrix_product(
-      v, cxi_matrix_product(cxi_matrix_transpose(usv[1]), b));
+  cx x = cxi_matrix_product(pinv_of(a, opt.rtol), b);
   const cx rest = cxi_sub(cxi_matrix_product(a, x), b);
   cx squares =
       cxi_reduce_sum(cxi_unary(CXI_PRIM_square, rest), last_axes(rest, 2, 1));
-  const cx rank = number_of(which);
+  const cx s = cxi_singular_values(a);
+  const cx rank = number_of(counted(a, s, opt.rtol));
   if (column) {
     x = cxi_squeeze(x, last_axes(x, 1, 0));
     squares = cxi_squeeze(squares, last_axes(squares, 1, 0));

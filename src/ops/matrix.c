@@ -79,9 +79,9 @@ void cxi_lu_of(cx a, cx out[3]) {
   cxi_emit(CXI_PRIM_lu, &p, 1, &a, 3, out);
 }
 
-void cxi_qr_of(cx a, bool full, cx out[2]) {
-  const cxi_qr_params p = { .full = full };
-  cxi_emit(CXI_PRIM_qr, &p, 1, &a, 2, out);
+void cxi_qr_of(cx a, bool full, bool pivoting, cx out[3]) {
+  const cxi_qr_params p = { .full = full, .pivoting = pivoting };
+  cxi_emit(CXI_PRIM_qr, &p, 1, &a, pivoting ? 3 : 2, out);
 }
 
 void cxi_eigh_of(cx a, bool lower, cx out[2]) {

@@ -22,7 +22,8 @@ cx cxi_symmetric(cx a, bool lower);
 cx cxi_cholesky_of(cx a);
 cx cxi_triangular_solve(cx a, cx b, const cxi_triangular_solve_params *params);
 void cxi_lu_of(cx a, cx out[3]); /* lu, pivots, permutation */
-void cxi_qr_of(cx a, bool full, cx out[2]);
+/* q, r, and with pivoting the order of the columns */
+void cxi_qr_of(cx a, bool full, bool pivoting, cx out[3]);
 void cxi_eigh_of(cx a, bool lower, cx out[2]); /* v, w */
 void cxi_svd_of(cx a, bool full, cx out[3]);   /* s, u, vt */
 cx cxi_singular_values(cx a);

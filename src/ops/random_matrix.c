@@ -85,7 +85,7 @@ cx cx_multivariate_normal_(cx key, cx mean, cx cov, cx_dims shape,
 /* The factor q of normal numbers, with r's diagonal made positive. */
 cx cx_orthogonal_(cx key, cx_dtype t, cx_dims shape, const char *at) {
   const cxi_name before = cxi_enter(at);
-  cx poison, out[2];
+  cx poison, out[3];
   if (!cxi_random_draw("orthogonal", &key, t, shape, &poison))
     return cxi_leave(before, poison);
   if (shape.n < 2)
@@ -96,7 +96,7 @@ cx cx_orthogonal_(cx key, cx_dtype t, cx_dims shape, const char *at) {
   const int64_t n = shape.d[shape.n - 2], m = shape.d[shape.n - 1];
   shape.d[shape.n - 2] = n > m ? n : m;
   shape.d[shape.n - 1] = n > m ? m : n;
-  cxi_qr_of(cx_normal_(key, t, shape, NULL), false, out);
+  cxi_qr_of(cx_normal_(key, t, shape, NULL), false, false, out);
   const cx sign = cxi_unary(CXI_PRIM_sign, cxi_matrix_diagonal(out[1]));
   const cx q = cxi_mul(out[0], cxi_columns_of(sign, out[0]));
   return cxi_leave(before, n < m ? cxi_matrix_transpose(q) : q);

@@ -216,7 +216,7 @@ static parts parts_at(double *work, int64_t p, int64_t q) {
 /* The tall a = Q R, rows of R = J S Y': u = Q J in (p, columns), Y' in w.r. */
 static bool tall_svd(const parts *w, bool vectors, int64_t columns, double *s) {
   const int64_t p = w->p, q = w->q;
-  cxi_reflect(p, q, w->a, w->tau, w->row);
+  cxi_reflect(p, q, w->a, w->tau, NULL, w->row);
   for (int64_t i = 0; i < q; i++)
     for (int64_t j = 0; j < q; j++) {
       w->r[i * q + j] = j < i ? 0 : w->a[i * q + j];

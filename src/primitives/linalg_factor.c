@@ -186,7 +186,12 @@ static bool infer_qr(cxi_infer *c) {
   const int64_t m = rows_of(c->in[0]), n = columns_of(c->in[0]);
   const int64_t k = p->full ? m : lesser(m, n);
   const cx_dtype type = cxi_type_dtype(c->in[0]);
-  return cxi_infer_block(c, type, 2, m, k) && cxi_infer_block(c, type, 2, k, n);
+  if (p->pivoting && n > INT32_MAX)
+    return cxi_infer_fail(c, CX_ESHAPE, "i32 does not hold the columns of %s",
+                          cxi_show_type(c->in[0]).s);
+  return cxi_infer_block(c, type, 2, m, k) &&
+         cxi_infer_block(c, type, 2, k, n) &&
+         (!p->pivoting || cxi_infer_block(c, CX_I32, 1, n, 0));
 }
 
 /* Of a square or tall a: with z = q' da r^-1 and its skew part w, built from
@@ -204,6 +209,13 @@ static void jvp_tall(cx q, cx r, cx da, cx *dq, cx *dr) {
   *dr = cxi_triangle(false, cxi_matrix_product(cxi_sub(z, w), r), 0);
 }
 
+/* a with its columns in the order of the third result, if there is one. */
+static cx ordered(const params *p, cx a, const cx *out) {
+  if (!p->pivoting) return a;
+  return cxi_matrix_transpose(
+      cxi_permuted_rows(cxi_matrix_transpose(a), out[2]));
+}
+
 static void jvp_qr(const cxi_rule *r, const cx *in, const cx *dx, cx *out,
                    cx *dout) {
   const params *p = r->params;
@@ -217,16 +229,17 @@ static void jvp_qr(const cxi_rule *r, const cx *in, const cx *dx, cx *out,
                  m, cxi_show_type(r->in_types[0]).s, n);
     return;
   }
+  const cx x = ordered(p, in[0], out), dx0 = ordered(p, dx[0], out);
   if (m >= n) {
-    jvp_tall(out[0], out[1], dx[0], &dout[0], &dout[1]);
+    jvp_tall(out[0], out[1], dx0, &dout[0], &dout[1]);
     return;
   }
   /* Wide: the first m columns make q; the others of r are q' a. */
   cx dr;
   jvp_tall(out[0], cxi_slice_axis(out[1], last, 0, m),
-           cxi_slice_axis(dx[0], last, 0, m), &dout[0], &dr);
-  const cx a = cxi_slice_axis(in[0], last, m, n);
-  const cx da = cxi_slice_axis(dx[0], last, m, n);
+           cxi_slice_axis(dx0, last, 0, m), &dout[0], &dr);
+  const cx a = cxi_slice_axis(x, last, m, n);
+  const cx da = cxi_slice_axis(dx0, last, m, n);
   const cx rest = cxi_add(cxi_matrix_product(cxi_matrix_transpose(dout[0]), a),
                           cxi_matrix_product(cxi_matrix_transpose(out[0]), da));
   dout[1] = cxi_concatenate(last, 2, (cx[]){ dr, rest });
@@ -235,12 +248,12 @@ static void jvp_qr(const cxi_rule *r, const cx *in, const cx *dx, cx *out,
 /* work: a, the reflectors' factors, a row. */
 static void run_qr(const void *rule, const cxi_block *in, const cxi_block *out,
                    double *work) {
-  (void)rule;
+  const params *p = rule;
   const int64_t m = in->m, n = in->n, k = out->n;
   double *q = out[0].at, *r = out[1].at, *tau = work + m * n;
   double *row = tau + lesser(m, n);
   memcpy(work, in->at, (size_t)(m * n) * sizeof(double));
-  cxi_reflect(m, n, work, tau, row);
+  cxi_reflect(m, n, work, tau, p->pivoting ? out[2].at : NULL, row);
   for (int64_t i = 0; i < k; i++)
     for (int64_t j = 0; j < n; j++)
       r[i * n + j] = j < i || i >= m ? 0 : work[i * n + j];
@@ -258,25 +271,35 @@ static bool evaluate_qr(cxi_eval *e, const cxi_view *in, cxi_view *out) {
 }
 
 static const char *const examples_qr[] = {
-  "program @main(%0: f32[3,3]) { %1: f32[3,3], %2: f32[3,3] = qr[full=true] "
+  "program @main(%0: f32[3,3]) { %1: f32[3,3], %2: f32[3,3] = qr[full=true, "
+  "pivoting=false] "
   "%0 return %1, %2 }",
   "program @main(%0: f64[2,3,2]) { %1: f64[2,3,2], %2: f64[2,2,2] = "
-  "qr[full=false] %0 return %1, %2 }",
-  "program @main(%0: f32[2,4]) { %1: f32[2,2], %2: f32[2,4] = qr[full=false] "
+  "qr[full=false, pivoting=false] %0 return %1, %2 }",
+  "program @main(%0: f32[2,4]) { %1: f32[2,2], %2: f32[2,4] = qr[full=false, "
+  "pivoting=false] "
   "%0 return %1, %2 }",
   "program @main(%0: bf16[3,2]) { %1: bf16[3,3], %2: bf16[3,2] = "
-  "qr[full=true] %0 return %1, %2 }",
-  "program @main(%0: f16[2,0]) { %1: f16[2,2], %2: f16[2,0] = qr[full=true] %0 "
+  "qr[full=true, pivoting=false] %0 return %1, %2 }",
+  "program @main(%0: f16[2,0]) { %1: f16[2,2], %2: f16[2,0] = qr[full=true, "
+  "pivoting=false] %0 "
   "return %1, %2 }",
-  "program @main(%0: f32[0,2]) { %1: f32[0,0], %2: f32[0,2] = qr[full=false] "
+  "program @main(%0: f32[0,2]) { %1: f32[0,0], %2: f32[0,2] = qr[full=false, "
+  "pivoting=false] "
   "%0 return %1, %2 }",
+  "program @main(%0: f64[2,4,3]) { %1: f64[2,4,3], %2: f64[2,3,3], %3: "
+  "i32[2,3] "
+  "= qr[full=false, pivoting=true] %0 return %1, %2, %3 }",
+  "program @main(%0: f64[2,4]) { %1: f64[2,2], %2: f64[2,4], %3: i32[4] = "
+  "qr[full=true, pivoting=true] %0 return %1, %2 }",
   NULL
 };
 
 const cxi_row cxi_row_qr = {
   .prim = CXI_PRIM_qr,
   .form = CXI_FORM_PRODUCT,
-  .formula = "q r = a: q with orthonormal columns, r upper triangular",
+  .formula = "q r = a: q with orthonormal columns, r upper triangular; with "
+             "pivoting a's columns in an order in which r's diagonal falls",
   .infer = infer_qr,
   .jvp = jvp_qr,
   .batch = cxi_batch_linalg,

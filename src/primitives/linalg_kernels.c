@@ -35,6 +35,15 @@ static void swap_rows(int64_t n, double *x, double *y) {
   }
 }
 
+/* Of a (m, n). */
+static void swap_columns(int64_t m, int64_t n, double *a, int64_t i,
+                         int64_t j) {
+  for (int64_t k = 0; k < m; k++) {
+    const double t = a[k * n + i];
+    a[k * n + i] = a[k * n + j], a[k * n + j] = t;
+  }
+}
+
 /* -- Cholesky -------------------------------------------------------------- */
 
 /* By rows of the upper factor u = l': each row, when it is done, is taken from
@@ -127,13 +136,6 @@ static void greatest_of(int64_t n, const double *a, int64_t k, int64_t *out_i,
     }
 }
 
-static void swap_columns(int64_t n, double *a, int64_t i, int64_t j) {
-  for (int64_t k = 0; k < n; k++) {
-    const double t = a[k * n + i];
-    a[k * n + i] = a[k * n + j], a[k * n + j] = t;
-  }
-}
-
 double cxi_determinant(int64_t n, double *a, double *rows, double *columns) {
   double product = 1;
   bool odd = false;
@@ -143,7 +145,7 @@ double cxi_determinant(int64_t n, double *a, double *rows, double *columns) {
     greatest_of(n, a, k, &i, &j);
     if (i != k) swap_rows(n, a + i * n, a + k * n);
     if (i != k) swap_rows(1, rows + i, rows + k);
-    if (j != k) swap_columns(n, a, j, k);
+    if (j != k) swap_columns(n, n, a, j, k);
     if (j != k) swap_rows(1, columns + j, columns + k);
     odd = odd != ((i != k) != (j != k));
     const double *row = a + k * n;
@@ -202,8 +204,26 @@ static void apply_reflector(int64_t m, const double *v, int64_t stride,
     cxi_add_scaled(c, q + i * row, i ? -tau * v[i * stride] : -tau, work);
 }
 
-void cxi_reflect(int64_t m, int64_t n, double *a, double *tau, double *work) {
+/* The first of the longest columns from row and column k on. */
+static int64_t longest(int64_t m, int64_t n, const double *a, int64_t k) {
+  int64_t best = k;
+  double most = -1;
+  for (int64_t j = k; j < n; j++) {
+    const double size = norm_of(m - k, a + k * n + j, n);
+    if (size > most) most = size, best = j;
+  }
+  return best;
+}
+
+void cxi_reflect(int64_t m, int64_t n, double *a, double *tau, double *order,
+                 double *work) {
+  for (int64_t j = 0; order && j < n; j++) order[j] = (double)j;
   for (int64_t k = 0; k < m && k < n; k++) {
+    const int64_t first = order ? longest(m, n, a, k) : k;
+    if (first != k) {
+      swap_columns(m, n, a, first, k);
+      swap_rows(1, order + first, order + k);
+    }
     double *at = a + k * n + k;
     tau[k] = reflector(m - k, at, n);
     apply_reflector(m - k, at, n, tau[k], n - k - 1, at + 1, n, work);

@@ -39,8 +39,11 @@ double cxi_determinant(int64_t n, double *a, double *rows, double *columns);
 
 /* Householder: a (m, n) becomes R, with the reflectors below its diagonal
  * and their factors in tau[0..min(m,n)-1]; work: n. As in LAPACK, a column
- * that has nothing below the diagonal is not reflected. */
-void cxi_reflect(int64_t m, int64_t n, double *a, double *tau, double *work);
+ * that has nothing below the diagonal is not reflected. With `order` (n), not
+ * NULL, the column that is the longest from row k on comes first at each k, as
+ * order then says. */
+void cxi_reflect(int64_t m, int64_t n, double *a, double *tau, double *order,
+                 double *work);
 /* q (m, c) becomes H0 H1 ... q for the reflectors of a (m, n); work: c. */
 void cxi_apply_reflectors(int64_t m, int64_t n, const double *a,
                           const double *tau, int64_t c, double *q,

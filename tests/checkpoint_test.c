@@ -84,8 +84,8 @@ static void test_loops(void **state) {
 /* -- bits ----------------------------------------------------------------- */
 
 static const char *const policies[] = {
-  "nothing",       "everything", "dots",       "dots_no_batch", "names",
-  "all_but_names", "budget:1",   "budget:200", "budget:1000000"
+  "nothing",       "everything",  "dots",     "dots_no_batch", "names",
+  "all_but_names", "other_names", "budget:1", "budget:200",    "budget:1000000"
 };
 enum { N_POLICIES = sizeof policies / sizeof *policies };
 
@@ -119,9 +119,9 @@ static const cxi_program *with_body(const char *how) {
 static const cxi_program *with_policy(const char *policy) {
   char how[128];
   snprintf(how, sizeof how,
-           "checkpoint[body=@body, policy=\"%s\", names=(\"hidden\"), "
+           "checkpoint[body=@body, policy=\"%s\", names=(%s), "
            "differentiated=false]",
-           policy);
+           policy, strstr(policy, "names") ? "\"hidden\"" : "");
   return with_body(how);
 }
 

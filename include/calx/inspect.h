@@ -11,7 +11,9 @@ extern "C" {
 /* -- 20. Inspection: strings are never NULL and live until the scope ends -- */
 /* The text of the program that f is on such arguments. */
 #define cx_jaxpr(f, ...) cx_jaxpr_((f), CX_AS(__VA_ARGS__), CX_AT)
-/* What f's gradient keeps between its passes: a type and a source a line. */
+/* What f's gradient keeps between its passes, a line for each value: its type,
+ * where it comes from (an argument, or an operation with its line), its bytes
+ * and the first operation that needs it; at last the bytes of all together. */
 #define cx_saved_residuals(f, ...) \
   cx_saved_residuals_((f), CX_AS(__VA_ARGS__), CX_AT)
 /* The buffer plan of the compiled program: the peak in bytes of what lies

@@ -57,25 +57,47 @@ typedef struct cx_jit_opt {
 
 typedef enum cx_policy {
   CX_SAVE_NOTHING, CX_SAVE_DOTS, CX_SAVE_DOTS_NO_BATCH, CX_SAVE_NAMES,
-  CX_SAVE_ALL_BUT_NAMES, CX_SAVE_EVERYTHING
+  CX_SAVE_ALL_BUT_NAMES, CX_SAVE_EVERYTHING, CX_SAVE_OTHER_NAMES, CX_OFFLOAD
 } cx_policy;
+/* An equation as a policy of one's own sees it; lives during the call. */
+typedef struct cx_eqn {
+  const char *primitive;     /* "dot_general" */
+  const char *name;          /* that cx_checkpoint_name gives; else NULL */
+  const char *at;            /* "train.c:41" */
+  int n_in, n_out;
+  const cx_aval *in, *out;
+  const void *params;        /* for cx_eqn_dims, cx_eqn_int */
+} cx_eqn;
+/* A parameter of the equation by the name that the program text shows; false,
+ * *out as it was, if it has none of that name and kind. Axes and sizes are
+ * dims, counts and flags are int. */
+CX_API bool cx_eqn_dims(const cx_eqn *e, const char *name, cx_dims *out);
+CX_API bool cx_eqn_int(const cx_eqn *e, const char *name, int64_t *out);
 typedef struct cx_checkpoint_opt {
   size_t size_;
   cx_policy policy;
   const char *const *names;  /* NULL-terminated */
-  bool (*save)(const char *primitive, const char *name, void *user);
+  bool (*save)(const cx_eqn *equation, void *user);
   void *user;
   size_t budget;             /* instead of a policy: at most so many bytes */
 } cx_checkpoint_opt;
 /* cx_checkpoint(f, .policy, .names, .save, .budget): the backward pass computes
  * again what is not kept; no bit changes. Arguments are kept anyhow.
- *   .policy  what is kept; CX_SAVE_NAMES and _ALL_BUT_NAMES look at .names
- *   .save    instead: asked for each equation, its primitive and its name
+ *   .policy  what is kept, of the values inside:
+ *            NOTHING; EVERYTHING that the backward pass uses;
+ *            DOTS: results of matrix products and convolutions;
+ *            DOTS_NO_BATCH: of products without batch dimensions;
+ *            NAMES: what cx_checkpoint_name gave one of .names;
+ *            OTHER_NAMES: what it gave another name;
+ *            ALL_BUT_NAMES: all that has none of them.
+ *   .names   beside NOTHING, DOTS and DOTS_NO_BATCH: these values too
+ *   .save    instead: asked for each equation
  *   .budget  instead: values whose bytes, all together, are within the budget
  *            are kept, those first that save the most floating-point
  *            operations a byte. Each use of f has the budget for itself; inside
  *            vmap it counts the whole batch, inside a scan each step.
- * CX_EUSER for an unknown policy, and for a budget beside .policy or .save. */
+ * CX_EUSER for an unknown policy, and for a budget beside .policy or .save.
+ * CX_ENORULE for CX_OFFLOAD: values lie in the host's memory as it is. */
 #define cx_checkpoint(...) \
   CX_1(cx_checkpoint_, cx_checkpoint_opt, __VA_ARGS__, )
 

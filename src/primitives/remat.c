@@ -21,11 +21,13 @@ typedef enum saving {
   DOTS_NO_BATCH,
   NAMES,
   ALL_BUT_NAMES,
+  OTHER_NAMES,
   N_POLICIES
 } saving;
 
 static const char *const policy_names[N_POLICIES] = {
   "nothing", "everything", "dots", "dots_no_batch", "names", "all_but_names",
+  "other_names",
 };
 
 static saving policy_of(cxi_name name) {
@@ -48,21 +50,15 @@ bool cxi_remat_policy_valid(cxi_name name) {
   return policy_of(name) != N_POLICIES || budget_of(name, &bytes);
 }
 
-static bool is_listed(const cxi_names *list, cxi_name name) {
-  for (uint32_t i = 0; i < list->n; i++)
-    if (list->d[i] == name) return true;
-  return false;
-}
-
-/* Marks the values that carry a listed tag. A tag and the value it names have
+/* Marks the values that carry a listed tag, or one that is not listed. A tag and the value it names have
  * the same bits; only the latter is marked, and the tag made again from it. */
 static void mark_tagged(const cxi_program *p, const cxi_names *list,
-                        bool *tagged) {
+                        bool listed, bool *tagged) {
   for (uint32_t i = p->n_equations; i-- > 0;) {
     const cxi_equation *e = &p->equations[i];
     if (e->prim != CXI_PRIM_name) continue;
     const cxi_name name = ((const cxi_name_params *)e->params)->name;
-    if (is_listed(list, name) || tagged[e->out])
+    if (cxi_names_have(list, name) == listed || tagged[e->out])
       tagged[cxi_operands_of(p, e)[0]] = true;
   }
 }
@@ -71,19 +67,21 @@ static void mark_tagged(const cxi_program *p, const cxi_names *list,
 static void mark_kept(const cxi_checkpoint_params *params, const cxi_program *p,
                       bool *kept) {
   const saving policy = policy_of(params->policy);
-  if (policy == NAMES || policy == ALL_BUT_NAMES)
-    mark_tagged(p, &params->names, kept);
+  if (policy != EVERYTHING)
+    mark_tagged(p, &params->names, policy != OTHER_NAMES, kept);
   for (uint32_t i = 0; i < p->n_equations; i++) {
     const cxi_equation *e = &p->equations[i];
     const cxi_dot_general_params *dot =
         e->prim == CXI_PRIM_dot_general ? e->params : NULL;
     for (uint32_t v = e->out; v < e->out + e->n_out; v++) {
       if (policy == EVERYTHING) kept[v] = true;
-      if (policy == DOTS)
-        kept[v] = dot || e->prim == CXI_PRIM_conv_general_dilated;
-      if (policy == DOTS_NO_BATCH) kept[v] = dot && dot->lhs_batch.n == 0;
+      if (policy == DOTS && e->prim == CXI_PRIM_conv_general_dilated)
+        kept[v] = true;
+      if (policy == DOTS && dot) kept[v] = true;
+      if (policy == DOTS_NO_BATCH && dot && dot->lhs_batch.n == 0)
+        kept[v] = true;
       if (policy == ALL_BUT_NAMES) kept[v] = !kept[v];
-      if (policy >= NAMES && e->prim == CXI_PRIM_name) kept[v] = false;
+      if (policy != EVERYTHING && e->prim == CXI_PRIM_name) kept[v] = false;
     }
   }
 }
@@ -344,7 +342,8 @@ static const cxi_program *write_again(remat *m, uint32_t n_saved,
 bool cxi_remat_cut(const cxi_checkpoint_params *params, const cxi_partial *cut,
                    cxi_remat *out) {
   const saving policy = policy_of(params->policy);
-  const bool looks = policy != NOTHING && policy != EVERYTHING;
+  const bool looks =
+      (policy != NOTHING || params->names.n) && policy != EVERYTHING;
   remat m = { .p = looks ? inline_calls(cut->known) : cut->known,
               .unknown = cut->unknown,
               .n_residuals = cut->n_residuals };

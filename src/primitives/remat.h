@@ -11,6 +11,8 @@
  *   dots_no_batch   results of dot_general without batch dimensions
  *   names           values tagged by a name among `names`
  *   all_but_names   all but those
+ *   other_names     values tagged by a name that is not among them
+ * nothing, dots and dots_no_batch keep what is tagged by `names` too.
  *   budget:N        values of at most N bytes all together, those first that
  *                   save the most floating-point operations a byte */
 bool cxi_remat_policy_valid(cxi_name policy);

@@ -75,28 +75,65 @@ static origin origin_of(const cxi_program *p, uint32_t value) {
 
 /* Where a residual of the known program arises: an input by its argument, a
  * result by its equation's line. */
-static size_t print_residual(char *out, size_t room, const cxi_invocation *c,
-                             const cxi_program *known, uint32_t output) {
-  const origin o = origin_of(known, known->outputs[output]);
+static size_t print_origin(char *out, size_t room, const cxi_invocation *c,
+                           const cxi_program *known, origin o) {
   const uint32_t source = o.p->values[o.value].source;
   const uint32_t n_leading = c->entry->n_lead + c->entry->n_extras;
-  char type[128];
-  cxi_aval_print(type, sizeof type, cxi_type_aval(o.p->values[o.value].type));
   if (cxi_is_equation(source)) {
     const cxi_equation *e = &o.p->equations[source];
-    return (size_t)snprintf(out, room, "%s from %s at %s%s%s\n", type,
+    return (size_t)snprintf(out, room, "from %s at %s%s%s",
                             cxi_prim_name((cxi_prim)e->prim),
                             cxi_name_text(e->site), e->scope ? " in " : "",
                             cxi_name_text(e->scope));
   }
   if (source != CXI_INPUT || o.p != known)
-    return (size_t)snprintf(out, room, "%s %s\n", type,
+    return (size_t)snprintf(out, room, "%s",
                             source == CXI_INPUT ? "from a call" : "literal");
-  if (o.value < n_leading)
-    return (size_t)snprintf(out, room, "%s captured\n", type);
+  if (o.value < n_leading) return (size_t)snprintf(out, room, "captured");
   const cxi_leaf_name name = cxi_leaf_name_of(
       c->f->code, c->n_args, c->sigs + c->f->n_captures, o.value - n_leading);
-  return (size_t)snprintf(out, room, "%s from %s\n", type, name.text);
+  return (size_t)snprintf(out, room, "from %s", name.text);
+}
+
+/* The first equation that reads the value, looked for inside calls; NULL: it
+ * is handed on. */
+static const cxi_equation *first_use(const cxi_program *p, uint32_t value) {
+  uint32_t i = 0;
+  while (i < p->n_equations) {
+    const cxi_equation *e = &p->equations[i++];
+    const uint32_t *operands = cxi_operands_of(p, e);
+    uint32_t k = 0;
+    while (k < e->n_in && operands[k] != value) k++;
+    if (k == e->n_in) continue;
+    const cxi_program *body = cxi_params_body((cxi_prim)e->prim, e->params);
+    if (!body) return e;
+    p = body;
+    value = k;
+    i = 0;
+  }
+  return NULL;
+}
+
+static size_t print_residual(char *out, size_t room, const cxi_invocation *c,
+                             const cxi_partial *cut, uint32_t k,
+                             int64_t *bytes) {
+  const cxi_program *known = cut->known, *u = cut->unknown;
+  const uint32_t first = known->n_out - cut->n_residuals;
+  const origin o = origin_of(known, known->outputs[first + k]);
+  const cx_aval *type = cxi_type_aval(o.p->values[o.value].type);
+  const cxi_equation *use = first_use(u, u->n_in - cut->n_residuals + k);
+  char text[128];
+  cxi_aval_print(text, sizeof text, type);
+  size_t n = (size_t)snprintf(out, room, "%s ", text);
+  n += print_origin(out + n, room - n, c, known, o);
+  n += (size_t)snprintf(out + n, room - n, ", %lld bytes",
+                        (long long)cxi_aval_bytes(type));
+  if (use)
+    n += (size_t)snprintf(out + n, room - n, ", for %s at %s",
+                          cxi_prim_name((cxi_prim)use->prim),
+                          cxi_name_text(use->site));
+  *bytes += cxi_aval_bytes(type);
+  return n + (size_t)snprintf(out + n, room - n, "\n");
 }
 
 static char *residuals(const cxi_invocation *c) {
@@ -111,12 +148,14 @@ static char *residuals(const cxi_invocation *c) {
     nonzero[i] = cxi_type_is_float(p->values[i].type);
   cxi_hold_enter();
   if (cxi_linearize(p, nonzero, &cut, made, &error)) {
-    const size_t room = (size_t)cut.n_residuals * 640 + 1;
+    const size_t room = (size_t)cut.n_residuals * 1200 + 64;
     size_t n = 0;
+    int64_t bytes = 0;
     text = cxi_alloc(room);
-    if (text) text[0] = 0;
     for (uint32_t i = 0; text && i < cut.n_residuals; i++)
-      n += print_residual(text + n, room - n, c, cut.known, p->n_out + i);
+      n += print_residual(text + n, room - n, c, &cut, i, &bytes);
+    if (text)
+      snprintf(text + n, room - n, "%lld bytes in all\n", (long long)bytes);
   } else {
     cxi_report_error(c->f->code->name, &error);
   }

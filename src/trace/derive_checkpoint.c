@@ -2,11 +2,13 @@
  * of the user's chooses tagged by a name. */
 #include "trace/derive.h"
 
+#include <string.h>
+
 static const char saved_tag[] = "calx.saved";
 
 /* -- a policy given as a function ----------------------------------------- */
 
-typedef bool save_function(const char *primitive, const char *name, void *user);
+typedef bool save_function(const cx_eqn *equation, void *user);
 
 typedef struct tagging {
   save_function *save;
@@ -17,10 +19,63 @@ typedef struct tagging {
 static const cxi_program *tag(const tagging *t, const cxi_program *p,
                               int depth);
 
+/* The field of this name and kind; NULL: there is none. */
+static const void *field_of(const cx_eqn *e, const char *name,
+                            cxi_field_kind kind) {
+  if (!e || !e->primitive || !name || !e->params) return NULL;
+  const cxi_prim prim = cxi_prim_find(e->primitive, strlen(e->primitive));
+  for (const cxi_field *x = cxi_schema_of(prim)->fields; x->name; x++)
+    if (x->kind == kind && !strcmp(x->name, name))
+      return cxi_field_at(e->params, x);
+  return NULL;
+}
+
+bool cx_eqn_dims(const cx_eqn *e, const char *name, cx_dims *out) {
+  const cxi_field_dims *at = field_of(e, name, CXI_FIELD_dims);
+  if (at && out) *out = *at;
+  return at && out;
+}
+
+bool cx_eqn_int(const cx_eqn *e, const char *name, int64_t *out) {
+  const cxi_field_int *at = field_of(e, name, CXI_FIELD_int);
+  const cxi_field_bool *flag = field_of(e, name, CXI_FIELD_bool);
+  if (at && out) *out = *at;
+  if (flag && out) *out = *flag;
+  return (at || flag) && out;
+}
+
 /* The name that a `name` equation gives; NULL of all others. */
 static const char *name_given(const cxi_equation *e) {
   if (e->prim != CXI_PRIM_name) return NULL;
   return cxi_name_text(((const cxi_name_params *)e->params)->name);
+}
+
+/* What the user's function says of an equation of p. */
+static bool is_saved(const tagging *t, const cxi_program *p,
+                     const cxi_equation *e) {
+  const cxi_mark mark = cxi_scratch_mark();
+  const size_t n = (size_t)e->n_in + e->n_out;
+  cx_aval *types = cxi_scratch(n * sizeof *types + 1);
+  bool save = false;
+  if (types) {
+    for (uint32_t k = 0; k < e->n_in; k++)
+      types[k] = *cxi_type_aval(p->values[cxi_operands_of(p, e)[k]].type);
+    for (uint32_t k = 0; k < e->n_out; k++)
+      types[e->n_in + k] = *cxi_type_aval(p->values[e->out + k].type);
+    const cx_eqn view = { .primitive = cxi_prim_name((cxi_prim)e->prim),
+                          .name = name_given(e),
+                          .at = cxi_name_text(e->site),
+                          .n_in = (int)e->n_in,
+                          .n_out = (int)e->n_out,
+                          .in = types,
+                          .out = types + e->n_in,
+                          .params = e->params };
+    save = t->save(&view, t->user);
+  } else {
+    cxi_fail(CX_EMEMORY, "checkpoint: out of memory");
+  }
+  cxi_scratch_reset(mark);
+  return save;
 }
 
 /* Emits an equation, its body tagged if it is a call. */
@@ -69,8 +124,7 @@ static const cxi_program *tag(const tagging *t, const cxi_program *p,
     cxi_site_use(e->site);
     cxi_scope_use(e->scope);
     emit_tagged(t, e, in, value + e->out, depth);
-    if (!t->save(cxi_prim_name((cxi_prim)e->prim), name_given(e), t->user))
-      continue;
+    if (!is_saved(t, p, e)) continue;
     for (uint32_t k = 0; k < e->n_out; k++)
       value[e->out + k] =
           cxi_emit1(CXI_PRIM_name, &params, 1, &value[e->out + k]);

@@ -60,7 +60,7 @@ typedef struct cxi_vmap_options {
 typedef struct cxi_checkpoint_options {
   cxi_name policy;
   cxi_names names;
-  bool (*save)(const char *primitive, const char *name, void *user);
+  bool (*save)(const cx_eqn *equation, void *user);
   void *user;
 } cxi_checkpoint_options;
 

@@ -229,6 +229,13 @@ static const char *policy_name(cx_policy policy) {
     return "all_but_names";
   case CX_SAVE_EVERYTHING:
     return "everything";
+  case CX_SAVE_OTHER_NAMES:
+    return "other_names";
+  case CX_OFFLOAD:
+    cxi_report(CX_ENORULE,
+               "checkpoint: CX_OFFLOAD would move values to the host's memory, "
+               "where they are already; keep less by .names or .budget");
+    return NULL;
   }
   cxi_reportf(CX_EUSER, "checkpoint: there is no policy %d", (int)policy);
   return NULL;

@@ -253,10 +253,10 @@ static void residuals_tell_why(void **state) {
   (void)state;
   CX_SCOPE;
   const char *text = cx_saved_residuals(CX_FN(shown), cx_spec(CX_F64, 3, 2));
-  assert_int_equal(count(text, "f64[3,2] from exp at tests/policy_test.c"), 1);
-  assert_int_equal(count(text, "f64[3,2] from cos at tests/policy_test.c"), 1);
-  assert_int_equal(count(text, ", 48 bytes, for mul at tests/policy_test.c"),
-                   2);
+  assert_int_equal(count(text, "f64[3,2] from exp at "), 1);
+  assert_int_equal(count(text, "f64[3,2] from cos at "), 1);
+  assert_int_equal(count(text, ", 48 bytes, for mul at "), 2);
+  assert_int_equal(count(text, "tests/policy_test.c:"), 4);
   assert_int_equal(count(text, "\n96 bytes in all\n"), 1);
 }
 

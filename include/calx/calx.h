@@ -39,7 +39,7 @@
 #include "calx/index.h"        /* 15. indexing and updates */
 #include "calx/nn.h"           /* 16. softmax, layer norm, attention, loss */
 #include "calx/random.h"       /* 17. random numbers */
-#include "calx/effect.h"       /* 18. names for the operations of a block */
+#include "calx/effect.h"       /* 18. callbacks, debug prints, names */
 #include "calx/stage.h"        /* 19. programs and executables */
 #include "calx/inspect.h"      /* 20. what a function records and saves */
 #include "calx/file.h"         /* 21. reading and writing trees */

@@ -12,11 +12,6 @@ extern "C" {
  * An executable needs no context: any thread, raw pointers, no allocation.
  * Its functions return the code; there is no kept error.
  */
-typedef struct cx_buf {
-  void *data;
-  cx_dtype type;
-  cx_dims shape;
-} cx_buf;
 typedef struct cx_program cx_program;
 typedef struct cx_exe cx_exe;
 #define cx_trace(f, ...) cx_trace_((f), CX_AS(__VA_ARGS__), CX_AT)

@@ -47,6 +47,13 @@ typedef struct cx_aval {
   cx_dims shape;
 } cx_aval;
 
+/* An array in memory: row-major, without gaps. */
+typedef struct cx_buf {
+  void *data;
+  cx_dtype type;
+  cx_dims shape;
+} cx_buf;
+
 /* The value that stands for an absent argument: an empty tree, JAX's None. An
  * optional operand, option or key takes it, and it stands for "no tangent" of
  * integers, bools and keys in jvp, vjp and custom rules. */

@@ -170,7 +170,8 @@ static bool append_equation(cxi_builder *b, cxi_prim prim, const cxi_infer *c,
     out_of_memory(b);
     return false;
   }
-  uint16_t effects = CXI_EFFECT_NONE;
+  const cxi_row *row = cxi_row_of(prim);
+  uint16_t effects = row->effects ? row->effects(params) : CXI_EFFECT_NONE;
   if (cxi_schema_has_programs(cxi_schema_of(prim))) {
     cxi_params_each_program(prim, params, adopt, &effects);
     b->has_parts = true;

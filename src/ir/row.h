@@ -108,6 +108,7 @@ typedef enum cxi_form {
   CXI_FORM_SOURCE,            /* no array operands: iota, random */
   CXI_FORM_CALL,              /* a body that may stand in its place */
   CXI_FORM_CONTROL,           /* loops and branches */
+  CXI_FORM_HOST,              /* calls a function of the host */
   CXI_FORM_NEVER              /* evaluate is the error if it is left at last */
 } cxi_form;
 
@@ -148,6 +149,8 @@ struct cxi_row {
 
   /* Results are dense buffers to be filled; false with eval->error. */
   bool (*evaluate)(cxi_eval *, const cxi_view *in, cxi_view *out);
+  /* Effects of the equation itself; NULL: none. */
+  uint16_t (*effects)(const void *params);
   int in_place;               /* operand + 1 whose buffer result 0 may take */
 
   /* Floating-point operations. NULL: by form, see cxi_program_flops. */

@@ -81,22 +81,30 @@ static int64_t peak_of(ordering *o, const uint32_t *order) {
   return peak;
 }
 
-/* Lists for each unit those that wait for it, once per operand. */
+/* u waits for the unit before `from`, 0: for none; counted, then listed. */
+static void wait_for(ordering *o, int pass, uint32_t u, uint32_t from) {
+  if (from == 0) return;
+  if (pass == 0) {
+    o->user_first[from]++;
+    o->needs[u]++;
+  } else {
+    o->users[o->user_first[from - 1]++] = u;
+  }
+}
+
+/* Lists for each unit those that wait for it, once per operand; one with
+ * effects waits for the one before it that has some. */
 static void find_users(ordering *o) {
   const cxi_schedule *s = o->s;
   for (int pass = 0; pass < 2; pass++) {
+    uint32_t effect = 0;
     for (uint32_t u = 0; u < s->n_units; u++) {
       const cxi_unit *unit = &s->units[u];
-      for (uint32_t k = 0; k < unit->n_operands; k++) {
-        const uint32_t from = cxi_exists_after(s, unit->operands[k].value);
-        if (from == 0) continue;
-        if (pass == 0) {
-          o->user_first[from]++;
-          o->needs[u]++;
-        } else {
-          o->users[o->user_first[from - 1]++] = u;
-        }
-      }
+      for (uint32_t k = 0; k < unit->n_operands; k++)
+        wait_for(o, pass, u, cxi_exists_after(s, unit->operands[k].value));
+      if (!unit->effects) continue;
+      wait_for(o, pass, u, effect);
+      effect = u + 1;
     }
     if (pass == 0)
       for (uint32_t u = 0; u < s->n_units; u++)
@@ -172,7 +180,7 @@ static bool make_room(ordering *o) {
                m = o->s->graph.n_values + (size_t)1;
   size_t n_users = 1;
   for (uint32_t u = 0; u < o->s->n_units; u++)
-    n_users += o->s->units[u].n_operands;
+    n_users += o->s->units[u].n_operands + (size_t)1;
   o->needs = cxi_scratch(n * sizeof *o->needs);
   o->user_first = cxi_scratch(n * sizeof *o->user_first);
   o->users = cxi_scratch(n_users * sizeof *o->users);

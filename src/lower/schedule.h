@@ -57,6 +57,7 @@ struct cxi_plan;
 typedef struct cxi_unit {
   cxi_unit_kind kind;
   cxi_name site, scope;
+  bool effects; /* keeps its place among those that have some */
   uint32_t n_operands, n_results;
   cxi_operand *operands, *results;
   /* one primitive */

@@ -159,6 +159,7 @@ static bool make_unit(making *m, const cxi_cluster *k) {
   if (is_empty(&s->graph, last)) return true;
   unit->site = last->site;
   unit->scope = last->scope;
+  unit->effects = last->effects;
   const bool ok = m->f->nodes[k->first].fusible ? make_fused(m, k, unit)
                                                 : make_one(m, k->first, unit);
   s->n_units++;

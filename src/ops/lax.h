@@ -189,6 +189,11 @@ cx cxi_all_gather(cx x, cxi_name name, int64_t size, int axis);
 cx cxi_reduce_scatter(cx x, cxi_name name, int64_t size, int axis);
 cx cxi_all_to_all(cx x, cxi_name name, int64_t size, int split, int concat);
 
+/* -- host ----------------------------------------------------------------- */
+bool cxi_callback(const cxi_callback_params *params, uint32_t n_in,
+                  const cx *in, uint32_t n_out, cx *out);
+bool cxi_debug_print(cxi_name format, uint32_t n, const cx *in);
+
 /* -- for rules ------------------------------------------------------------ */
 /* a + b where either may be none; none if both are. */
 cx cxi_sum_given(cx a, cx b);

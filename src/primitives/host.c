@@ -1,0 +1,268 @@
+/* host.c - callback, debug_print: functions of the host. */
+#include "base/alloc.h"
+#include "base/host.h"
+#include "ir/builder.h"
+#include "primitives/control.h"
+#include "primitives/debug_text.h"
+#include "primitives/moves.h"
+
+/* -- one lane after the other ---------------------------------------------- */
+
+/* The equation as a program of its own, on the types that it has here. */
+static const cxi_program *alone(const cxi_rule *r) {
+  bool ok = true;
+  cx *in = cxi_array(r->n_in, sizeof *in, &ok);
+  cx *out = cxi_array(r->n_out, sizeof *out, &ok);
+  if (!ok) {
+    cxi_rule_no_memory(0, NULL);
+    return NULL;
+  }
+  cxi_builder b;
+  cxi_builder_open(&b);
+  for (uint32_t i = 0; i < r->n_in; i++)
+    in[i] = cxi_builder_input(&b, r->in_types[i]);
+  cxi_emit(r->row->prim, r->params, r->n_in, in, r->n_out, out);
+  cxi_error error = { 0 };
+  const cxi_program *p =
+      cxi_builder_finish(&b, cxi_name_of(cxi_prim_name(r->row->prim)), r->n_in,
+                         in, r->n_out, out, &error);
+  const cxi_program *held = cxi_hold(p);
+  cxi_program_release(p);
+  if (!held) cxi_fail(error.code ? error.code : CX_EMEMORY, "%s", error.text);
+  return held;
+}
+
+/* A scan over the lanes: what is not mapped is a constant of it. */
+static void batch_sequential(const cxi_rule *r, const cx *in, const int *axis,
+                             int64_t size, cx *out, int *out_axis) {
+  bool ok = true;
+  cx *args = cxi_array(r->n_in, sizeof *args, &ok);
+  uint32_t *place = cxi_array(r->n_in, sizeof *place, &ok);
+  cxi_type *types = cxi_array(r->n_in, sizeof *types, &ok);
+  const cxi_program *body = ok ? alone(r) : NULL;
+  if (!ok) cxi_rule_no_memory(r->n_out, out);
+  if (!body) return;
+  uint32_t n = 0;
+  cxi_scan_params s = { .length = size, .unroll = 1 };
+  for (uint32_t i = 0; i < r->n_in; i++) {
+    if (axis[i] >= 0) continue;
+    args[n] = in[i];
+    place[n] = i;
+    types[n++] = r->in_types[i];
+  }
+  s.n_consts = n;
+  for (uint32_t i = 0; i < r->n_in; i++) {
+    if (axis[i] < 0) continue;
+    args[n] = cxi_move_axis(in[i], axis[i], 0);
+    place[n] = i;
+    types[n++] = r->in_types[i];
+  }
+  cxi_builder b;
+  cx *inner = cxi_array(r->n_in, sizeof *inner, &ok);
+  cx *given = cxi_array(r->n_in, sizeof *given, &ok);
+  cx *results = cxi_array(r->n_out, sizeof *results, &ok);
+  if (!ok) {
+    cxi_rule_no_memory(r->n_out, out);
+    return;
+  }
+  cxi_builder_open(&b);
+  for (uint32_t i = 0; i < n; i++) {
+    inner[i] = cxi_builder_input(&b, types[i]);
+    given[place[i]] = inner[i];
+  }
+  cxi_replay(body, given, results);
+  s.body = cxi_body_finish(&b, body, n, inner, r->n_out, results);
+  if (!s.body) return;
+  cxi_scan(&s, args, out);
+  for (uint32_t i = 0; i < r->n_out; i++) out_axis[i] = 0;
+}
+
+/* -- callback(x, ...; host, results): a C function ------------------------- */
+
+/* The next type of a list; 0 if there is none that is right. */
+static cxi_type next_type(const cxi_ints *list, uint32_t *at) {
+  if (list->n - *at < 2) return 0;
+  const int64_t type = list->d[*at], rank = list->d[*at + 1];
+  *at += 2;
+  if (!cxi_dtype_valid((int)type) || rank < 0 || rank > CX_MAX_DIMS ||
+      rank > list->n - *at)
+    return 0;
+  cx_aval aval = { (cx_dtype)type, { .n = (int)rank } };
+  for (int i = 0; i < (int)rank; i++) aval.shape.d[i] = list->d[(*at)++];
+  if (!cxi_dims_valid(&aval.shape) || cxi_aval_bytes(&aval) < 0) return 0;
+  return cxi_type_make(aval.type, aval.shape);
+}
+
+static bool infer_callback(cxi_infer *c) {
+  const cxi_callback_params *p = c->params;
+  cxi_host host;
+  if (!cxi_host_find(p->host, &host))
+    return cxi_infer_fail(c, CX_EUSER, "this process has no host function %lld",
+                          (long long)p->host);
+  if (p->lanes < CX_LANES_SEQUENTIAL || p->lanes > CX_LANES_EXPAND)
+    return cxi_infer_fail(c, CX_EUSER, "lanes %lld", (long long)p->lanes);
+  if (p->ordered && !p->effect)
+    return cxi_infer_fail(c, CX_EUSER, "ordered, but no effect");
+  for (uint32_t at = 0; at < p->results.n;) {
+    const cxi_type type = next_type(&p->results, &at);
+    if (!type) return cxi_infer_fail(c, CX_ESHAPE, "results are no types");
+    if (!cxi_infer_result(c, type)) return false;
+  }
+  return true;
+}
+
+static uint16_t effects_callback(const void *params) {
+  const cxi_callback_params *p = params;
+  return p->ordered  ? CXI_EFFECT_ORDERED
+         : p->effect ? CXI_EFFECT_DEBUG
+                     : CXI_EFFECT_NONE;
+}
+
+static void jvp_callback(const cxi_rule *r, const cx *in, const cx *dx, cx *out,
+                         cx *dout) {
+  (void)in, (void)dx, (void)out, (void)dout;
+  for (uint32_t i = 0; i < r->n_out; i++)
+    if (cxi_type_is_float(r->out_types[i])) {
+      cxi_fail(CX_ENORULE,
+               "callback: a function of the host has no derivative; "
+               "cx_stop_gradient its operands, or give it a custom rule");
+      return;
+    }
+}
+
+/* All lanes at once: the results have them in front. */
+static void batch_whole(const cxi_rule *r, const cx *in, const int *axis,
+                        int64_t size, cx *out, int *out_axis) {
+  cxi_callback_params p = *(const cxi_callback_params *)r->params;
+  bool ok = true;
+  cx *args = cxi_array(r->n_in, sizeof *args, &ok);
+  int64_t *results =
+      cxi_array(p.results.n + (size_t)r->n_out, sizeof *results, &ok);
+  if (!ok) {
+    cxi_rule_no_memory(r->n_out, out);
+    return;
+  }
+  for (uint32_t i = 0; i < r->n_in; i++)
+    args[i] =
+        cxi_batch_to(in[i], axis[i], 0,
+                     axis[i] < 0 && p.lanes == CX_LANES_EXPAND ? 1 : size);
+  uint32_t n = 0;
+  for (uint32_t i = 0; i < r->n_out; i++) {
+    const cx_aval *type = cxi_type_aval(r->out_types[i]);
+    results[n++] = type->type;
+    results[n++] = type->shape.n + 1;
+    results[n++] = size;
+    for (int k = 0; k < type->shape.n; k++) results[n++] = type->shape.d[k];
+    out_axis[i] = 0;
+  }
+  p.results = (cxi_ints){ n, results };
+  cxi_callback(&p, r->n_in, args, r->n_out, out);
+}
+
+static void batch_callback(const cxi_rule *r, const cx *in, const int *axis,
+                           int64_t size, cx *out, int *out_axis) {
+  const cxi_callback_params *p = r->params;
+  if (p->ordered) {
+    cxi_fail(CX_ENORULE, "callback: the lanes of a vmap have no order; leave "
+                         ".ordered away, or map by cx_map");
+    return;
+  }
+  if (p->lanes == CX_LANES_SEQUENTIAL)
+    batch_sequential(r, in, axis, size, out, out_axis);
+  else
+    batch_whole(r, in, axis, size, out, out_axis);
+}
+
+/* A dense buffer with the elements of the view: its own, or scratch. */
+static bool buffer_of(const cxi_view *view, cx_buf *out) {
+  *out = (cx_buf){ view->data, view->type.type, view->type.shape };
+  if (cxi_view_is_dense(view)) return true;
+  out->data = cxi_scratch((size_t)cxi_aval_bytes(&view->type) + 1);
+  if (!out->data) return false;
+  const cxi_view copy = cxi_view_dense(view->type, out->data);
+  cxi_view_copy(&copy, view);
+  return true;
+}
+
+/* A bool is 0 or 1, whatever the function wrote. */
+static void normalise(const cx_buf *out) {
+  if (out->type != CX_BOOL) return;
+  uint8_t *at = out->data;
+  for (int64_t n = cxi_dims_count(&out->shape); n > 0; n--, at++)
+    *at = *at != 0;
+}
+
+static bool evaluate_callback(cxi_eval *e, const cxi_view *in, cxi_view *out) {
+  const cxi_callback_params *p = e->params;
+  const cxi_mark mark = cxi_scratch_mark();
+  cxi_host host;
+  cx_buf *bufs = cxi_scratch((e->n_in + (size_t)e->n_out) * sizeof *bufs + 1);
+  bool ok = bufs != NULL && cxi_host_find(p->host, &host);
+  for (uint32_t i = 0; ok && i < e->n_in; i++) ok = buffer_of(&in[i], &bufs[i]);
+  for (uint32_t i = 0; ok && i < e->n_out; i++)
+    ok = buffer_of(&out[i], &bufs[e->n_in + i]);
+  if (!ok) cxi_error_set(e->error, CX_EMEMORY, "no memory for a callback");
+  if (ok) {
+    const cx_code code = host.f(bufs, bufs + e->n_in, host.user);
+    ok = code == CX_OK;
+    if (!ok)
+      cxi_error_set(e->error, code, "callback: the function returned %s",
+                    cx_code_name(code));
+  }
+  for (uint32_t i = 0; ok && i < e->n_out; i++) normalise(&bufs[e->n_in + i]);
+  cxi_scratch_reset(mark);
+  return ok;
+}
+
+static const char *const no_examples[] = { NULL };
+
+const cxi_row cxi_row_callback = {
+  .prim = CXI_PRIM_callback,
+  .form = CXI_FORM_HOST,
+  .formula = "what a C function makes of x, ...",
+  .infer = infer_callback,
+  .effects = effects_callback,
+  .jvp = jvp_callback,
+  .batch = batch_callback,
+  .evaluate = evaluate_callback,
+  .no_transpose = "a function of the host",
+  .examples = no_examples,
+};
+
+/* -- debug_print(x, ...; format): a line when the program runs ------------- */
+
+static bool infer_debug_print(cxi_infer *c) {
+  const cxi_debug_print_params *p = c->params;
+  return cxi_debug_format_check(cxi_name_text(p->format), c->n_in, c->in,
+                                &c->error);
+}
+
+static uint16_t effects_debug_print(const void *params) {
+  (void)params;
+  return CXI_EFFECT_DEBUG;
+}
+
+static bool evaluate_debug_print(cxi_eval *e, const cxi_view *in,
+                                 cxi_view *out) {
+  const cxi_debug_print_params *p = e->params;
+  (void)out;
+  char *text = cxi_debug_text(cxi_name_text(p->format), in);
+  if (!text)
+    return cxi_error_set(e->error, CX_EMEMORY, "no memory for a debug print");
+  cxi_debug_write(text);
+  cxi_free(text);
+  return true;
+}
+
+const cxi_row cxi_row_debug_print = {
+  .prim = CXI_PRIM_debug_print,
+  .form = CXI_FORM_HOST,
+  .formula = "a line of text with x, ...",
+  .infer = infer_debug_print,
+  .effects = effects_debug_print,
+  .jvp = cxi_jvp_none,
+  .batch = batch_sequential,
+  .evaluate = evaluate_debug_print,
+  .no_transpose = "no results",
+  .examples = no_examples,
+};

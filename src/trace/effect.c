@@ -1,0 +1,121 @@
+/* effect.c - cx_callback, cx_debug_print. */
+#include "calx/effect.h"
+
+#include "base/host.h"
+#include "trace/body.h"
+
+/* -- operands -------------------------------------------------------------- */
+
+typedef struct operands {
+  uint32_t n;
+  cx *leaves; /* scratch */
+} operands;
+
+/* The leaves of the arguments as operands; numbers made arrays. False with
+ * *out_poison. */
+static bool flatten(const char *op, int n, const cx *args, operands *out,
+                    cx *out_poison) {
+  if (!cxi_list_given(op, n, args, out_poison)) return false;
+  uint32_t count = 0;
+  for (int i = 0; i < n; i++) {
+    const cxi_item item = cxi_item_for(op, args[i]);
+    if (item.kind == CXI_ITEM_POISON)
+      return *out_poison = item.as.handle, false;
+    if (item.kind == CXI_ITEM_NOTHING) {
+      *out_poison = cxi_reportf(CX_ETREE, "%s: operand %d is not given", op, i);
+      return false;
+    }
+    count += cxi_item_leaves(item);
+  }
+  out->n = count;
+  out->leaves = cxi_scratch(count * sizeof *out->leaves + 1);
+  if (!out->leaves) return *out_poison = cxi_report_memory(), false;
+  cx *at = out->leaves;
+  for (int i = 0; i < n; i++) {
+    const cxi_item item = cxi_number_strong(cxi_item_for(op, args[i]));
+    cxi_leaf_operands(item, at);
+    at += cxi_item_leaves(item);
+  }
+  for (uint32_t i = 0; i < count; i++)
+    if (!cxi_operand(op, &out->leaves[i], out_poison)) return false;
+  return true;
+}
+
+/* -- callback -------------------------------------------------------------- */
+
+/* The result types as the equation has them. */
+static cxi_ints describe(uint32_t n, const cxi_type *types) {
+  int64_t *d = cxi_scratch(n * (CX_MAX_DIMS + (size_t)2) * sizeof *d + 1);
+  uint32_t at = 0;
+  for (uint32_t i = 0; d && i < n; i++) {
+    const cx_aval *type = cxi_type_aval(types[i]);
+    d[at++] = type->type;
+    d[at++] = type->shape.n;
+    for (int k = 0; k < type->shape.n; k++) d[at++] = type->shape.d[k];
+  }
+  return (cxi_ints){ at, d };
+}
+
+/* The structure of the result; false with *out_poison. */
+static bool result_of(cx specs, cxi_sig *out, cx *out_poison) {
+  const cxi_item item = cxi_number_strong(cxi_item_for("callback", specs));
+  if (item.kind == CXI_ITEM_POISON) return *out_poison = item.as.handle, false;
+  if (item.kind == CXI_ITEM_NOTHING) {
+    *out_poison = cxi_report(CX_ETREE, "callback: no specs of the result are "
+                                       "given; cx_none() is for no result");
+    return false;
+  }
+  *out = cxi_sig_of(item);
+  if (!*out) *out_poison = cxi_report_memory();
+  return *out != 0;
+}
+
+static cx callback(cx_host_fn f, cx specs, int n, const cx *args,
+                   const cx_callback_opt *opt) {
+  operands in;
+  cxi_sig sig;
+  cx poison;
+  if (!f) return cxi_report(CX_ETREE, "callback: no function is given");
+  if (!result_of(specs, &sig, &poison) ||
+      !flatten("callback", n, args, &in, &poison))
+    return poison;
+  const uint32_t n_out = cxi_sig_leaves(sig);
+  cxi_type *types = cxi_scratch(n_out * sizeof *types + 1);
+  cx *out = cxi_scratch(n_out * sizeof *out + 1);
+  if (!types || !out) return cxi_report_memory();
+  cxi_sig_types(sig, types);
+  const cxi_callback_params p = { .host = cxi_host_number(f, opt->user),
+                                  .results = describe(n_out, types),
+                                  .effect = opt->effect || opt->ordered,
+                                  .ordered = opt->ordered,
+                                  .lanes = opt->lanes };
+  if (!p.host || !p.results.d) return cxi_report_memory();
+  if (!cxi_callback(&p, in.n, in.leaves, n_out, out))
+    return n_out ? out[0] : cxi_poison_last();
+  return cxi_tree_of_handles(sig, out);
+}
+
+cx cx_callback_(cx_host_fn f, cx specs, int n, const cx *args,
+                cx_callback_opt opt, const char *at) {
+  const cxi_name before = cxi_enter(at);
+  const cxi_mark mark = cxi_scratch_mark();
+  const cx result = callback(f, specs, n, args, &opt);
+  cxi_scratch_reset(mark);
+  return cxi_leave(before, result);
+}
+
+/* -- debug_print ----------------------------------------------------------- */
+
+void cx_debug_print_(const char *format, int n, const cx *args,
+                     const char *at) {
+  const cxi_name before = cxi_enter(at);
+  const cxi_mark mark = cxi_scratch_mark();
+  operands in;
+  cx poison;
+  if (!format)
+    cxi_report(CX_EUSER, "debug_print: no format");
+  else if (flatten("debug_print", n, args, &in, &poison))
+    cxi_debug_print(cxi_name_of(format), in.n, in.leaves);
+  cxi_scratch_reset(mark);
+  cxi_site_use(before);
+}

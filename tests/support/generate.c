@@ -40,11 +40,12 @@ int64_t gen_size(gen *g) {
 }
 
 int64_t gen_most(const gen *g) {
-  return g->options.wide ? 6000 : 240;
+  return g->options.vast ? 150000 : g->options.wide ? 6000 : 240;
 }
 
 cx_dims gen_shape(gen *g, int least, int most) {
   static const int64_t large[] = { 17, 64, 70, 130, 513, 1030 };
+  static const int64_t vast[] = { 65537, 70000, 131075 };
   int rank = (int)gen_draw(g, 4);
   if (gen_one_in(g, 25)) rank = 4 + (int)gen_draw(g, 5);
   if (rank < least) rank = least;
@@ -58,6 +59,8 @@ cx_dims gen_shape(gen *g, int least, int most) {
   }
   if (g->options.wide && rank > 0 && rank < 4 && count < 12 && gen_draw(g, 2))
     shape.d[gen_draw(g, (uint32_t)rank)] = large[gen_draw(g, 6)];
+  if (g->options.vast && rank > 0 && rank < 4 && count < 3 && gen_draw(g, 2))
+    shape.d[gen_draw(g, (uint32_t)rank)] = vast[gen_draw(g, 3)];
   return shape;
 }
 
@@ -182,16 +185,17 @@ cx gen_between(gen *g, cx_dtype type, cx_dims shape, double lo, double hi) {
 
 /* -- equations ------------------------------------------------------------ */
 
-/* How many results there are; -1: it does not type. */
-static int n_results(cxi_prim prim, const void *params, uint32_t n,
-                     const cxi_type *types) {
+/* How many results there are; -1: it does not type, or one is too large. */
+static int n_results(const gen *g, cxi_prim prim, const void *params,
+                     uint32_t n, const cxi_type *types) {
+  const int64_t most = g->options.vast ? 3 * gen_most(g) : 20000;
   cxi_mark mark = cxi_scratch_mark();
   cxi_infer c = { .params = params, .n_in = n, .in = types };
   const bool valid =
       cxi_params_valid(prim, params, &c.error) && cxi_row_of(prim)->infer(&c);
-  const int n_out = valid ? (int)c.n_out : -1;
+  int n_out = valid ? (int)c.n_out : -1;
   for (uint32_t i = 0; valid && i < c.n_out; i++)
-    if (cxi_dims_count(cxi_type_shape(c.out[i])) > 20000) return -1;
+    if (cxi_dims_count(cxi_type_shape(c.out[i])) > most) n_out = -1;
   cxi_scratch_reset(mark);
   return n_out;
 }
@@ -210,7 +214,7 @@ bool gen_emit(gen *g, cxi_prim prim, const void *params, uint32_t n_in,
   cxi_type types[GEN_ROOM];
   cx out[64];
   for (uint32_t i = 0; i < n_in; i++) types[i] = cxi_type_at(in[i]);
-  const int n_out = n_results(prim, params, n_in, types);
+  const int n_out = n_results(g, prim, params, n_in, types);
   if (n_out < 0 || n_out > 64) return false;
   if (!cxi_emit(prim, params, n_in, in, (uint32_t)n_out, out)) return false;
   for (int i = 0; i < n_out; i++) keep(g, out[i]);
@@ -294,7 +298,7 @@ static bool elementwise(gen *g, cxi_prim prim) {
           cxi_type_make(is == last ? type : is,
                         n > 1 && gen_one_in(g, 6) ? (cx_dims){ 0 } : shape);
     }
-    found = n_results(prim, x.e->params, n, types) >= 0;
+    found = n_results(g, prim, x.e->params, n, types) >= 0;
   }
   cx in[16];
   for (uint32_t i = 0; found && i < n; i++)
@@ -452,7 +456,9 @@ const cxi_program *gen_body(gen *g, uint32_t *n_in, cxi_type *in,
 generate_options generate_options_of(uint64_t seed) {
   return (generate_options){ .sharp = seed % 2 == 0,
                              .whiles = seed % 4 == 1,
-                             .wide = seed % 8 == 3 || seed % 16 == 6 };
+                             .wide = seed % 8 == 3 || seed % 16 == 6,
+                             .vast = seed % 128 == 37,
+                             .longer = seed % 32 == 12 || seed % 32 == 21 };
 }
 
 /* The last values, and one or two more. */
@@ -473,7 +479,7 @@ const cxi_program *generate(uint64_t seed, const generate_options *options,
   chance_draw(&c, 2);
   g->chance = &c;
   g->options = *options;
-  g->depth = 2;
+  g->depth = options->longer ? 3 : 2;
   g->room = 2 + gen_draw(g, 5);
   cxi_builder_open(&g->builder);
   new_input(g, cxi_type_make(gen_float(g), gen_shape(g, 1, 3)));
@@ -482,7 +488,7 @@ const cxi_program *generate(uint64_t seed, const generate_options *options,
     g->room = g->n_in + 3 < GEN_INPUTS ? g->n_in + 3 : GEN_INPUTS;
     if (grow(g, options->want)) break;
   }
-  if (!options->want) grow_by(g, 1 + gen_draw(g, 8));
+  if (!options->want) grow_by(g, (options->longer ? 20 : 1) + gen_draw(g, 8));
   const uint32_t n = results_of(g, out);
   const cxi_program *p = cxi_builder_finish(&g->builder, cxi_name_of("main"),
                                             g->n_in, g->in, n, out, error);

@@ -13,9 +13,11 @@
 
 /* A program from a seed, with a reference; NULL with *error. */
 typedef struct generate_options {
-  bool sharp;   /* all floats are f64: for differences */
-  bool whiles;  /* with loops that have no reverse mode */
-  bool wide;    /* arrays that a kernel does not take in one block */
+  bool sharp;    /* all floats are f64: for differences */
+  bool whiles;   /* with loops that have no reverse mode */
+  bool wide;     /* arrays that a kernel does not take in one block */
+  bool vast;     /* arrays that threads share */
+  bool longer;   /* many equations, deeper inside each other */
   cxi_prim want; /* this primitive once at least; NONE: any */
 } generate_options;
 generate_options generate_options_of(uint64_t seed);

@@ -399,7 +399,9 @@ gen_maker *gen_maker_of(cxi_prim prim) {
 
 const char *generate_never(cxi_prim prim) {
   if (cxi_row_of(prim)->form == CXI_FORM_NEVER)
-    return "only reverse mode makes it, and takes it away again";
+    return "it runs in a batch or in reverse mode alone";
+  if (prim == CXI_PRIM_callback || prim == CXI_PRIM_debug_print)
+    return "it calls C, which no text can name";
   return NULL;
 }
 

@@ -108,18 +108,28 @@ CX_API cx_fn cx_vmap_(cx_fn f, cx_vmap_opt opt, const char *at);
 CX_API cx_fn cx_jit_(cx_fn f, cx_jit_opt opt, const char *at);
 CX_API cx_fn cx_checkpoint_(cx_fn f, cx_checkpoint_opt opt, const char *at);
 
-/* jvp: (primals, tangents) -> (out, dout); vjp: (primals, cotangents) ->
- * (out, grads); jacfwd, jacrev, hessian: with respect to argument 0. */
-#define cx_jvp(f) cx_jvp_((f), CX_AT)
-#define cx_vjp(f) cx_vjp_((f), CX_AT)
-#define cx_jacfwd(f) cx_jacfwd_((f), CX_AT)
-#define cx_jacrev(f) cx_jacrev_((f), CX_AT)
-#define cx_hessian(f) cx_hessian_((f), CX_AT)
-CX_API cx_fn cx_jvp_(cx_fn f, const char *at);
-CX_API cx_fn cx_vjp_(cx_fn f, const char *at);
-CX_API cx_fn cx_jacfwd_(cx_fn f, const char *at);
-CX_API cx_fn cx_jacrev_(cx_fn f, const char *at);
-CX_API cx_fn cx_hessian_(cx_fn f, const char *at);
+typedef struct cx_aux_opt {
+  size_t size_;
+  bool has_aux;   /* f returns (y, aux): the derivative is y's */
+} cx_aux_opt;
+/* cx_jvp(f): (primals, tangents) -> (out, dout), or (y, dy, aux). cx_vjp(f):
+ * (primals, cotangents) -> (out, grads), or (y, grads, aux). The primals are
+ * one tuple. */
+#define cx_jvp(...) CX_1(cx_jvp_, cx_aux_opt, __VA_ARGS__, )
+#define cx_vjp(...) CX_1(cx_vjp_, cx_aux_opt, __VA_ARGS__, )
+/* Derivatives of all of f's floating results with respect to .wrt, as of
+ * cx_grad: a tree like y, in the place of each leaf one like the arguments,
+ * (shape of y's leaf, shape of x's). With .has_aux: (derivatives, aux). The
+ * Hessian has the arguments' tree twice. .allow_int is not for these.
+ *   CX_EDTYPE: a leaf is not floating. CX_ESHAPE: more than 8 axes. */
+#define cx_jacfwd(...) CX_1(cx_jacfwd_, cx_grad_opt, __VA_ARGS__, )
+#define cx_jacrev(...) CX_1(cx_jacrev_, cx_grad_opt, __VA_ARGS__, )
+#define cx_hessian(...) CX_1(cx_hessian_, cx_grad_opt, __VA_ARGS__, )
+CX_API cx_fn cx_jvp_(cx_fn f, cx_aux_opt opt, const char *at);
+CX_API cx_fn cx_vjp_(cx_fn f, cx_aux_opt opt, const char *at);
+CX_API cx_fn cx_jacfwd_(cx_fn f, cx_grad_opt opt, const char *at);
+CX_API cx_fn cx_jacrev_(cx_fn f, cx_grad_opt opt, const char *at);
+CX_API cx_fn cx_hessian_(cx_fn f, cx_grad_opt opt, const char *at);
 /* At fixed primals (a tuple), for repeated use; the residuals are captured:
  * cx_linearize gives tangents -> dout, cx_pullback cotangents -> grads. */
 #define cx_linearize(f, primals, out_value) \
@@ -128,6 +138,12 @@ CX_API cx_fn cx_linearize_(cx_fn f, cx primals, cx *out_value, const char *at);
 #define cx_pullback(f, primals, out_value) \
   cx_pullback_((f), (primals), (out_value), CX_AT)
 CX_API cx_fn cx_pullback_(cx_fn f, cx primals, cx *out_value, const char *at);
+/* The transpose of a linear f: cotangents of its result -> a tuple with one for
+ * each argument. The primals, a tuple, only say dtypes and shapes (cx_spec).
+ *   CX_ENORULE: f is not linear. CX_EDTYPE: a leaf is not floating. */
+#define cx_linear_transpose(f, primals) \
+  cx_linear_transpose_((f), (primals), CX_AT)
+CX_API cx_fn cx_linear_transpose_(cx_fn f, cx primals, const char *at);
 
 /* rule: (primals, tangents) -> (out, dout). Wrap the result in a CX_DEF of
  * the public name: calling f itself inlines f without its rule. */

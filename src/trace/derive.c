@@ -134,6 +134,23 @@ bool cxi_match_tangents(cxi_request *q, const char *what, cxi_sig primals,
   return match(&m, primals, tangents);
 }
 
+bool cxi_split_aux(cxi_request *q, cxi_sig out, cxi_sig *y, cxi_sig *aux) {
+  *y = out;
+  *aux = 0;
+  if (!q->code->as.grad.has_aux) return true;
+  const cxi_structure *s = cxi_sig_is_leaf(out) ? NULL : cxi_structure_of(out);
+  if (s && !s->is_none && !s->is_dict && s->n == 2) {
+    *y = s->items[0];
+    *aux = s->items[1];
+    return true;
+  }
+  char got[160];
+  cxi_sig_print(got, sizeof got, out);
+  cxi_request_fail(q, CX_ETREE, "%s: must return (y, aux), got %s",
+                   q->code->name, got);
+  return false;
+}
+
 /* -- one inner program as it is  -------------------- */
 
 static cxi_entry *derive_jit(cxi_request *q) {

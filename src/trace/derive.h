@@ -47,6 +47,10 @@ bool *cxi_float_mask(uint32_t n, const cxi_type *types); /* scratch */
 bool cxi_match_tangents(cxi_request *q, const char *what, cxi_sig primals,
                         cxi_sig tangents, int64_t *out_place);
 
+/* What f returns besides aux, and aux: with has_aux f's result is (y, aux),
+ * without aux is 0. False after failing the request. */
+bool cxi_split_aux(cxi_request *q, cxi_sig out, cxi_sig *y, cxi_sig *aux);
+
 cxi_entry *cxi_derive_grad(cxi_request *q); /* derive_grad.c */
 cxi_entry *cxi_derive_jvp(cxi_request *q);  /* derive_jvp.c */
 cxi_entry *cxi_derive_vjp(cxi_request *q);

@@ -1,5 +1,5 @@
-/* derive_jacobian.c - jacfwd and jacrev with respect to argument 0: the jvp
- * (vjp) batched over the standard basis of one leaf at a time. */
+/* derive_jacobian.c - jacfwd and jacrev: the jvp (vjp) batched over the standard
+ * basis of one leaf at a time. */
 #include <string.h>
 
 #include "trace/derive.h"
@@ -28,24 +28,58 @@ static cx_dims joined(const cx_dims *a, const cx_dims *b) {
   return out;
 }
 
-/* Checks that every leaf of one side is floating and the result has at most 8
+/* What is differentiated with respect to what. */
+typedef struct sides {
+  cxi_sig x, y, aux; /* aux: 0 if there is none */
+  uint32_t n_x, n_y, n_aux;
+  uint32_t *place; /* of each leaf of x among the program's inputs */
+} sides;
+
+/* x: the argument in wrt, or a tuple of them. False after failing. */
+static bool find_x(cxi_derivation *d, sides *s) {
+  cxi_request *q = d->q;
+  const uint64_t wrt = q->code->as.grad.wrt;
+  cxi_sig items[64];
+  uint32_t n = 0, at = d->n_lead;
+  if (q->n_args < 64 && wrt >> q->n_args)
+    return cxi_request_fail(q, CX_ETREE,
+                            "%s: .wrt names an argument that %s does not have "
+                            "(it has %u)",
+                            q->code->name, q->code->inner[0]->name, q->n_args);
+  s->place = cxi_scratch(d->p->n_in * sizeof *s->place + 1);
+  if (!s->place) return q->poison = cxi_report_memory(), false;
+  for (uint32_t i = 0; i < q->n_args; i++) {
+    const uint32_t leaves = cxi_sig_leaves(q->args[i]);
+    const bool here = i < 64 && wrt >> i & 1;
+    if (here) items[n++] = q->args[i];
+    for (uint32_t k = 0; k < leaves; k++, at++)
+      if (here) s->place[s->n_x++] = at;
+  }
+  s->x = n == 1 ? items[0] : cxi_sig_tuple(n, items);
+  if (!s->x) q->poison = cxi_report_memory();
+  return s->x != 0;
+}
+
+/* Checks that every leaf of both sides is floating and the result has at most 8
  * axes. */
-static bool check(cxi_derivation *d) {
+static bool find_sides(cxi_derivation *d, sides *s) {
   cxi_request *q = d->q;
   const cxi_program *p = d->p;
-  const uint32_t n_x = q->n_args ? cxi_sig_leaves(q->args[0]) : 0;
-  if (q->n_args == 0)
-    return cxi_request_fail(q, CX_ETREE, "%s: no argument 0", q->code->name);
-  for (uint32_t i = 0; i < n_x + p->n_out; i++) {
-    const cxi_type type =
-        i < n_x ? p->values[d->n_lead + i].type : cxi_output_type(p, i - n_x);
+  *s = (sides){ 0 };
+  if (!find_x(d, s) || !cxi_split_aux(q, d->inner->out, &s->y, &s->aux))
+    return false;
+  s->n_y = cxi_sig_leaves(s->y);
+  s->n_aux = p->n_out - s->n_y;
+  for (uint32_t i = 0; i < s->n_x + s->n_y; i++) {
+    const cxi_type type = i < s->n_x ? p->values[s->place[i]].type
+                                     : cxi_output_type(p, i - s->n_x);
     char text[128];
     cxi_aval_print(text, sizeof text, cxi_type_aval(type));
     if (!cxi_type_is_float(type))
       return cxi_request_fail(q, CX_EDTYPE, "%s: %s %s has no derivative",
                               q->code->name,
-                              i < n_x ? "argument 0:" : "result:", text);
-    for (uint32_t k = 0; i < n_x && k < p->n_out; k++)
+                              i < s->n_x ? "argument:" : "result:", text);
+    for (uint32_t k = 0; i < s->n_x && k < s->n_y; k++)
       if (cxi_type_rank(type) + cxi_type_rank(cxi_output_type(p, k)) >
           CX_MAX_DIMS)
         return cxi_request_fail(q, CX_ESHAPE,
@@ -84,9 +118,10 @@ static cxi_sig jacobian_sig(cxi_sig out, cxi_sig x) {
 /* -- forward: a column per element of a leaf of x ------------------------- */
 
 /* Fills column[k], (out shape k, x shape), for x's leaf. */
-static bool forward_leaf(cxi_derivation *d, uint32_t leaf, cx *column) {
+static bool forward_leaf(cxi_derivation *d, const sides *s, uint32_t leaf,
+                         cx *column, cx *aux) {
   const cxi_program *p = d->p;
-  const uint32_t at = d->n_lead + leaf, n_in = p->n_in + 1;
+  const uint32_t at = s->place[leaf], n_in = p->n_in + 1;
   const cxi_type type = p->values[at].type;
   bool *nonzero = cxi_scratch(n_in), *all = cxi_scratch(p->n_out + 1u);
   bool *made = cxi_scratch(p->n_out + 1u), *batched = cxi_scratch(n_in);
@@ -97,7 +132,7 @@ static bool forward_leaf(cxi_derivation *d, uint32_t leaf, cx *column) {
     return cxi_error_set(&d->error, CX_EMEMORY, "out of memory");
   nonzero[at] = true;
   batched[p->n_in] = true;
-  for (uint32_t i = 0; i < p->n_out; i++) all[i] = force[p->n_out + i] = true;
+  for (uint32_t i = 0; i < s->n_y; i++) all[i] = force[p->n_out + i] = true;
   const cxi_program *jvp = cxi_jvp(p, nonzero, all, false, made, &d->error);
   if (!jvp) return false;
   const int64_t n = cxi_dims_count(cxi_type_shape(type));
@@ -109,7 +144,8 @@ static bool forward_leaf(cxi_derivation *d, uint32_t leaf, cx *column) {
   for (uint32_t i = 0; i < p->n_in; i++) in[i] = d->in[i];
   in[p->n_in] = basis(type);
   cxi_replay(batch, in, out);
-  for (uint32_t k = 0; k < p->n_out; k++) {
+  for (uint32_t k = 0; k < s->n_aux; k++) aux[k] = out[s->n_y + k];
+  for (uint32_t k = 0; k < s->n_y; k++) {
     const cx_dims *y = cxi_type_shape(cxi_output_type(p, k));
     const cx moved = cxi_move_axis(out[p->n_out + k], 0, y->n);
     column[k] = cxi_reshape(moved, joined(y, cxi_type_shape(type)));
@@ -117,30 +153,44 @@ static bool forward_leaf(cxi_derivation *d, uint32_t leaf, cx *column) {
   return true;
 }
 
+/* The derivatives, or (derivatives, aux), of which there are n. */
+static cxi_entry *close_sides(cxi_derivation *d, const sides *s, uint32_t n,
+                              const cx *out) {
+  const cxi_sig sigs[2] = { jacobian_sig(s->y, s->x), s->aux };
+  const cxi_sig all = !sigs[0] ? 0 : s->aux ? cxi_sig_tuple(2, sigs) : sigs[0];
+  return cxi_derive_close(d, n, out, all);
+}
+
 cxi_entry *cxi_derive_jacfwd(cxi_request *q) {
   cxi_derivation d;
+  sides s;
   if (!cxi_derive_inner(&d, q, 0, q->n_args, q->args)) return NULL;
-  if (!check(&d)) return cxi_entry_release(d.inner), NULL;
-  const uint32_t n_x = cxi_sig_leaves(q->args[0]), n_y = d.p->n_out;
-  cx *columns = cxi_scratch((size_t)n_x * n_y * sizeof *columns + 1);
-  cx *out = cxi_scratch((size_t)n_x * n_y * sizeof *out + 1);
+  if (!find_sides(&d, &s)) return cxi_entry_release(d.inner), NULL;
+  const size_t n = (size_t)s.n_x * s.n_y;
+  cx *columns = cxi_scratch(n * sizeof *columns + 1);
+  cx *out = cxi_scratch((n + d.p->n_out) * sizeof *out + 1);
   if (!columns || !out) return no_memory(&d);
   if (!cxi_derive_open(&d)) return cxi_derive_fail(&d);
-  for (uint32_t i = 0; i < n_x; i++)
-    if (!forward_leaf(&d, i, columns + (size_t)i * n_y))
+  if (s.n_x == 0 && s.n_aux) { /* nothing to differentiate by */
+    cxi_replay(d.p, d.in, out);
+    memmove(out, out + s.n_y, s.n_aux * sizeof *out);
+  }
+  for (uint32_t i = 0; i < s.n_x; i++)
+    if (!forward_leaf(&d, &s, i, columns + (size_t)i * s.n_y, out + n))
       return cxi_derive_fail(&d);
-  for (uint32_t k = 0; k < n_y; k++)
-    for (uint32_t i = 0; i < n_x; i++)
-      out[k * n_x + i] = columns[(size_t)i * n_y + k];
-  return cxi_derive_close(&d, n_x * n_y, out,
-                          jacobian_sig(d.inner->out, q->args[0]));
+  for (uint32_t k = 0; k < s.n_y; k++)
+    for (uint32_t i = 0; i < s.n_x; i++)
+      out[k * s.n_x + i] = columns[(size_t)i * s.n_y + k];
+  return close_sides(&d, &s, (uint32_t)n + s.n_aux, out);
 }
 
 /* -- reverse: a row per element of a leaf of the result ------------------- */
 
 /* Fills row[i], (out shape, x shape i), for the result's leaf k. */
-static bool reverse_leaf(cxi_derivation *d, uint32_t k, uint32_t n_x, cx *row) {
+static bool reverse_leaf(cxi_derivation *d, const sides *s, uint32_t k, cx *row,
+                         cx *aux) {
   const cxi_program *p = d->p;
+  const uint32_t n_x = s->n_x;
   const cxi_type type = cxi_output_type(p, k);
   const cx_dims *y = cxi_type_shape(type);
   bool *wrt = cxi_scratch(p->n_in + 1u), *ct = cxi_scratch(p->n_out + 1u);
@@ -152,7 +202,7 @@ static bool reverse_leaf(cxi_derivation *d, uint32_t k, uint32_t n_x, cx *row) {
   if (!wrt || !ct || !batched || !force || !made || !in || !out)
     return cxi_error_set(&d->error, CX_EMEMORY, "out of memory");
   for (uint32_t i = 0; i < n_x; i++) {
-    wrt[d->n_lead + i] = true;
+    wrt[s->place[i]] = true;
     force[p->n_out + i] = true;
   }
   ct[k] = batched[p->n_in] = true;
@@ -164,24 +214,26 @@ static bool reverse_leaf(cxi_derivation *d, uint32_t k, uint32_t n_x, cx *row) {
   for (uint32_t i = 0; i < p->n_in; i++) in[i] = d->in[i];
   in[p->n_in] = basis(type);
   cxi_replay(batch, in, out);
+  for (uint32_t i = 0; i < s->n_aux; i++) aux[i] = out[s->n_y + i];
   for (uint32_t i = 0; i < n_x; i++)
     row[i] =
         cxi_reshape(out[p->n_out + i],
-                    joined(y, cxi_type_shape(p->values[d->n_lead + i].type)));
+                    joined(y, cxi_type_shape(p->values[s->place[i]].type)));
   return true;
 }
 
 cxi_entry *cxi_derive_jacrev(cxi_request *q) {
   cxi_derivation d;
+  sides s;
   if (!cxi_derive_inner(&d, q, 0, q->n_args, q->args)) return NULL;
-  if (!check(&d)) return cxi_entry_release(d.inner), NULL;
-  const uint32_t n_x = cxi_sig_leaves(q->args[0]), n_y = d.p->n_out;
-  cx *out = cxi_scratch((size_t)n_x * n_y * sizeof *out + 1);
+  if (!find_sides(&d, &s)) return cxi_entry_release(d.inner), NULL;
+  const size_t n = (size_t)s.n_x * s.n_y;
+  cx *out = cxi_scratch((n + d.p->n_out) * sizeof *out + 1);
   if (!out) return no_memory(&d);
   if (!cxi_derive_open(&d)) return cxi_derive_fail(&d);
-  for (uint32_t k = 0; k < n_y; k++)
-    if (!reverse_leaf(&d, k, n_x, out + (size_t)k * n_x))
+  if (s.n_y == 0 && s.n_aux) cxi_replay(d.p, d.in, out); /* aux alone */
+  for (uint32_t k = 0; k < s.n_y; k++)
+    if (!reverse_leaf(&d, &s, k, out + (size_t)k * s.n_x, out + n))
       return cxi_derive_fail(&d);
-  return cxi_derive_close(&d, n_x * n_y, out,
-                          jacobian_sig(d.inner->out, q->args[0]));
+  return close_sides(&d, &s, (uint32_t)n + s.n_aux, out);
 }

@@ -54,8 +54,26 @@ static cxi_sig floats_of(cxi_sig sig) {
 
 /* -- jvp ------------------------------------------------------------------ */
 
-static cxi_entry *write_jvp(cxi_derivation *d, const int64_t *place) {
+/* y, its derivative, and aux if there is one: the results in their order. */
+static cxi_entry *close_with(cxi_derivation *d, uint32_t n_y, uint32_t n_rest,
+                             const cx *out, cxi_sig derivative) {
+  const uint32_t n_aux = d->p->n_out - n_y;
+  cx *results = cxi_scratch((d->p->n_out + n_rest) * sizeof *results + 1);
+  cxi_sig y, aux;
+  if (!results || !derivative || !cxi_split_aux(d->q, d->inner->out, &y, &aux))
+    return no_memory(d);
+  memcpy(results, out, n_y * sizeof *out);
+  memcpy(results + n_y, out + d->p->n_out, n_rest * sizeof *out);
+  memcpy(results + n_y + n_rest, out + n_y, n_aux * sizeof *out);
+  const cxi_sig sigs[3] = { y, derivative, aux };
+  return cxi_derive_close(d, d->p->n_out + n_rest, results,
+                          cxi_sig_tuple(aux ? 3 : 2, sigs));
+}
+
+static cxi_entry *write_jvp(cxi_derivation *d, const int64_t *place,
+                            cxi_sig y) {
   const cxi_program *p = d->p;
+  const uint32_t n_y = cxi_sig_leaves(y);
   const uint32_t n_primals = p->n_in - d->n_lead;
   bool *nonzero = cxi_scratch(p->n_in + 1u), *all = cxi_scratch(p->n_out + 1u);
   bool *made = cxi_scratch(p->n_out + 1u);
@@ -64,17 +82,22 @@ static cxi_entry *write_jvp(cxi_derivation *d, const int64_t *place) {
   if (!nonzero || !all || !made || !in || !out) return no_memory(d);
   for (uint32_t i = 0; i < n_primals; i++)
     nonzero[d->n_lead + i] = place[i] >= 0;
-  for (uint32_t i = 0; i < p->n_out; i++)
+  for (uint32_t i = 0; i < n_y; i++)
     all[i] = cxi_type_is_float(cxi_output_type(p, i));
   const cxi_program *jvp = cxi_jvp(p, nonzero, all, false, made, &d->error);
   if (!jvp || !cxi_derive_open(d)) return cxi_derive_fail(d);
-  uint32_t n = 0, n_out = jvp->n_out;
+  uint32_t n = 0, n_made = 0, n_rest = 0;
   for (uint32_t i = 0; i < p->n_in; i++) in[n++] = d->in[i];
   for (uint32_t i = 0; i < n_primals; i++)
     if (place[i] >= 0) in[n++] = d->in[p->n_in + place[i]];
   cxi_replay(jvp, in, out);
-  const cxi_sig sigs[2] = { d->inner->out, floats_of(d->inner->out) };
-  return cxi_derive_close(d, n_out, out, sigs[1] ? cxi_sig_tuple(2, sigs) : 0);
+  /* aux may have tangents too; they are not wanted */
+  for (uint32_t i = 0; i < p->n_out; i++) {
+    if (!made[i]) continue;
+    if (i < n_y) out[p->n_out + n_rest++] = out[p->n_out + n_made];
+    n_made++;
+  }
+  return close_with(d, n_y, n_rest, out, floats_of(y));
 }
 
 cxi_entry *cxi_derive_jvp(cxi_request *q) {
@@ -91,13 +114,17 @@ cxi_entry *cxi_derive_jvp(cxi_request *q) {
   cxi_type *types = cxi_scratch(n * sizeof *types + 1);
   if (!types) return no_memory(&d);
   for (uint32_t i = 0; i < n; i++) types[i] = values[i].type;
-  if (!check_floats(&d, "tangent", n, types, place)) return ended(&d);
-  return write_jvp(&d, place);
+  cxi_sig y, aux;
+  if (!check_floats(&d, "tangent", n, types, place) ||
+      !cxi_split_aux(q, d.inner->out, &y, &aux))
+    return ended(&d);
+  return write_jvp(&d, place, y);
 }
 
 /* -- vjp ------------------------------------------------------------------ */
 
-static cxi_entry *write_vjp(cxi_derivation *d, const int64_t *place) {
+static cxi_entry *write_vjp(cxi_derivation *d, const int64_t *place,
+                            uint32_t n_y) {
   const cxi_program *p = d->p;
   const uint32_t n_primals = p->n_in - d->n_lead;
   bool *wrt = cxi_scratch(p->n_in + 1u);
@@ -107,17 +134,16 @@ static cxi_entry *write_vjp(cxi_derivation *d, const int64_t *place) {
   if (!wrt || !cotangent || !in || !out) return no_memory(d);
   for (uint32_t i = 0; i < n_primals; i++)
     wrt[d->n_lead + i] = cxi_type_is_float(p->values[d->n_lead + i].type);
-  for (uint32_t i = 0; i < p->n_out; i++) cotangent[i] = place[i] >= 0;
+  for (uint32_t i = 0; i < n_y; i++) cotangent[i] = place[i] >= 0;
   const cxi_program *vjp = cxi_vjp(p, wrt, cotangent, &d->error);
   if (!vjp || !cxi_derive_open(d)) return cxi_derive_fail(d);
   uint32_t n = 0;
   for (uint32_t i = 0; i < p->n_in; i++) in[n++] = d->in[i];
-  for (uint32_t i = 0; i < p->n_out; i++)
+  for (uint32_t i = 0; i < n_y; i++)
     if (place[i] >= 0) in[n++] = d->in[p->n_in + place[i]];
   cxi_replay(vjp, in, out);
-  const cxi_sig sigs[2] = { d->inner->out, floats_of(d->q->args[0]) };
-  return cxi_derive_close(d, vjp->n_out, out,
-                          sigs[1] ? cxi_sig_tuple(2, sigs) : 0);
+  return close_with(d, n_y, vjp->n_out - p->n_out, out,
+                    floats_of(d->q->args[0]));
 }
 
 cxi_entry *cxi_derive_vjp(cxi_request *q) {
@@ -125,13 +151,15 @@ cxi_entry *cxi_derive_vjp(cxi_request *q) {
   const cxi_structure *primals = primals_of(q);
   if (!primals || !cxi_derive_inner(&d, q, 0, primals->n, primals->items))
     return NULL;
-  const uint32_t n = d.p->n_out;
+  cxi_sig y, aux;
+  if (!cxi_split_aux(q, d.inner->out, &y, &aux)) return ended(&d);
+  const uint32_t n = cxi_sig_leaves(y);
   int64_t *place = cxi_scratch(n * sizeof *place + 1);
   cxi_type *types = cxi_scratch(n * sizeof *types + 1);
   if (!place || !types) return no_memory(&d);
-  cxi_sig_types(d.inner->out, types);
-  if (!cxi_match_tangents(q, "cotangent", d.inner->out, q->args[1], place) ||
+  cxi_sig_types(y, types);
+  if (!cxi_match_tangents(q, "cotangent", y, q->args[1], place) ||
       !check_floats(&d, "cotangent", n, types, place))
     return ended(&d);
-  return write_vjp(&d, place);
+  return write_vjp(&d, place, n);
 }

@@ -197,3 +197,79 @@ cx_fn cx_pullback_(cx_fn f, cx primals, cx *out_value, const char *at) {
   if (out_value) *out_value = cxi_poison_last();
   return NULL;
 }
+
+/* -- linear_transpose ------------------------------------------------------ */
+
+/* Whether all leaves are floating; else false after reporting. */
+static bool all_floating(cx_fn f, const char *what, uint32_t n,
+                         const cxi_type *types) {
+  for (uint32_t i = 0; i < n; i++) {
+    if (cxi_type_is_float(types[i])) continue;
+    char text[128];
+    cxi_aval_print(text, sizeof text, cxi_type_aval(types[i]));
+    cxi_reportf(CX_EDTYPE, "linear_transpose(%.120s): %s %s has no cotangent",
+                f->code->name, what, text);
+    return false;
+  }
+  return true;
+}
+
+static cx_fn transpose(cx_fn f, const cxi_body *body, cxi_sig primals,
+                       uint32_t n) {
+  const cxi_program *p = body->p;
+  bool *linear = cxi_scratch(p->n_in + 1u), *all = cxi_scratch(p->n_out + 1u);
+  cxi_type *in = cxi_scratch(n * sizeof *in + 1);
+  cxi_type *out = cxi_scratch(p->n_out * sizeof *out + 1);
+  cx *consts = cxi_scratch(body->n_consts * sizeof *consts + 1);
+  if (!linear || !all || !in || !out || !consts)
+    return cxi_report_memory(), NULL;
+  cxi_sig_types(primals, in);
+  cxi_sig_types(body->entry->out, out);
+  if (!all_floating(f, "argument", n, in) ||
+      !all_floating(f, "result", p->n_out, out))
+    return NULL;
+  for (uint32_t i = body->n_consts; i < p->n_in; i++) linear[i] = true;
+  for (uint32_t i = 0; i < p->n_out; i++) all[i] = true;
+  char name[160];
+  snprintf(name, sizeof name, "linear_transpose(%.120s)", f->code->name);
+  cxi_error error = { 0 };
+  const cxi_program *t = cxi_transpose_program(p, linear, all, NULL, &error);
+  if (!t) {
+    const cxi_name site = cxi_transform_error_site();
+    const cxi_name before = site ? cxi_site_use(site) : cxi_site_now();
+    cxi_report_error(name, &error);
+    cxi_site_use(before);
+    return NULL;
+  }
+  cxi_body_consts(body, consts);
+  return linear_fn(t, name, body->n_consts, consts, body->entry->out, primals);
+}
+
+cx_fn cx_linear_transpose_(cx_fn f, cx primals, const char *at) {
+  cxi_name before __attribute__((cleanup(cxi_left), unused)) = cxi_enter(at);
+  if (!f || !cxi_context_need()) return NULL;
+  const cxi_item item =
+      cxi_number_strong(cxi_item_for("linear_transpose", primals));
+  if (item.kind == CXI_ITEM_POISON) return NULL;
+  const cxi_sig sig = cxi_sig_of(item);
+  const cxi_structure *s =
+      item.kind == CXI_ITEM_TREE && sig ? cxi_structure_of(sig) : NULL;
+  if (!s || s->is_dict) {
+    cxi_reportf(CX_ETREE,
+                "linear_transpose: the primals are one tuple, this is "
+                "%s",
+                cx_show(primals));
+    return NULL;
+  }
+  const cxi_mark mark = cxi_scratch_mark();
+  cxi_body body = { 0 };
+  cx poison;
+  cx_fn made = NULL;
+  cxi_hold_enter();
+  if (cxi_body_resolve(&body, f, s->n, s->items, &poison))
+    made = transpose(f, &body, sig, s->n_leaves);
+  cxi_body_end(&body);
+  cxi_hold_leave();
+  cxi_scratch_reset(mark);
+  return made;
+}

@@ -58,11 +58,6 @@ static cx_fn give_up(making *m) {
   return NULL;
 }
 
-static cx_fn plain(cxi_code_kind kind, const char *name, cx_fn f) {
-  making m;
-  return start(&m, kind, name, 1, &f) ? finish(&m) : NULL;
-}
-
 /* -- grad ----------------------------------------------------------------- */
 
 static cx_fn grad(cxi_code_kind kind, const char *name, cx_fn f,
@@ -289,27 +284,27 @@ cx_fn cx_checkpoint_(cx_fn f, cx_checkpoint_opt opt, const char *at) {
   return made;
 }
 
-/* -- without options ------------------------------------------------------ */
+/* -- jvp, vjp, Jacobians -------------------------------------------------- */
 
-cx_fn cx_jvp_(cx_fn f, const char *at) {
-  cxi_name before __attribute__((cleanup(cxi_left), unused)) = cxi_enter(at);
-  return plain(CXI_CODE_JVP, "jvp", f);
+static cx_fn with_aux(cxi_code_kind kind, const char *name, cx_fn f,
+                      cx_aux_opt opt, const char *at) {
+  return grad(kind, name, f, (cx_grad_opt){ .has_aux = opt.has_aux }, at);
 }
-cx_fn cx_vjp_(cx_fn f, const char *at) {
-  cxi_name before __attribute__((cleanup(cxi_left), unused)) = cxi_enter(at);
-  return plain(CXI_CODE_VJP, "vjp", f);
+
+cx_fn cx_jvp_(cx_fn f, cx_aux_opt opt, const char *at) {
+  return with_aux(CXI_CODE_JVP, "jvp", f, opt, at);
 }
-cx_fn cx_jacfwd_(cx_fn f, const char *at) {
-  cxi_name before __attribute__((cleanup(cxi_left), unused)) = cxi_enter(at);
-  return plain(CXI_CODE_JACFWD, "jacfwd", f);
+cx_fn cx_vjp_(cx_fn f, cx_aux_opt opt, const char *at) {
+  return with_aux(CXI_CODE_VJP, "vjp", f, opt, at);
 }
-cx_fn cx_jacrev_(cx_fn f, const char *at) {
-  cxi_name before __attribute__((cleanup(cxi_left), unused)) = cxi_enter(at);
-  return plain(CXI_CODE_JACREV, "jacrev", f);
+cx_fn cx_jacfwd_(cx_fn f, cx_grad_opt opt, const char *at) {
+  return grad(CXI_CODE_JACFWD, "jacfwd", f, opt, at);
 }
-cx_fn cx_hessian_(cx_fn f, const char *at) {
-  cxi_name before __attribute__((cleanup(cxi_left), unused)) = cxi_enter(at);
-  return cx_jacfwd_(cx_jacrev_(f, NULL), NULL);
+cx_fn cx_jacrev_(cx_fn f, cx_grad_opt opt, const char *at) {
+  return grad(CXI_CODE_JACREV, "jacrev", f, opt, at);
+}
+cx_fn cx_hessian_(cx_fn f, cx_grad_opt opt, const char *at) {
+  return cx_jacfwd_(cx_jacrev_(f, opt, at), opt, at);
 }
 
 cx_fn cx_custom_jvp_(cx_fn f, cx_fn rule, const char *at) {

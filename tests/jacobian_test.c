@@ -1,0 +1,218 @@
+/* jacobian_test.c - Jacobians and Hessians of trees, with aux; jvp and vjp with
+ * aux; linear_transpose. */
+#include "calx/testing.h"
+#include "support/wrong.h"
+
+static cx x_of(void) {
+  return cx_array(double, 0.3, -1.2, 0.7);
+}
+static cx w_of(void) {
+  return cx_reshape(cx_array(double, 1, 2, -1, 0.5, 3, -2), 2, 3);
+}
+
+/* y = { a: W sin x (2), b: (x . x) }; aux: an integer and a float */
+CX_DEF(f, n, x, w) {
+  cx y = cx_dict("a", cx_matmul(w, cx_sin(x)), "b", cx_sum(cx_square(x)));
+  (void)n;
+  return y;
+}
+CX_DEF(f_aux, n, x, w) {
+  return cx_tuple(f(n, x, w), cx_tuple(cx_add(n, 1), cx_exp(x)));
+}
+
+static void close_to(cx got, cx want) {
+  cx_assert(cx_check_close(got, want, .rtol = 1e-12, .atol = 1e-12));
+}
+
+static void by_two(void **state) {
+  (void)state;
+  CX_SCOPE;
+  const cx x = x_of(), w = w_of(), n = cx_scalar(4, CX_I32);
+  const cx da_dx = cx_mul(w, cx_cos(x));
+  const cx eye = cx_eye(CX_F64, 2);
+  const cx da_dw = cx_mul(cx_reshape(eye, 2, 2, 1), cx_sin(x));
+  const cx want = cx_dict("a", cx_tuple(da_dx, da_dw), "b",
+                          cx_tuple(cx_mul(x, 2), cx_zeros(CX_F64, 2, 3)));
+  const cx aux = cx_tuple(cx_scalar(5, CX_I32), cx_exp(x));
+  for (int jit = 0; jit < 2; jit++) {
+    const cx_fn fs[] = {
+      cx_jacfwd(CX_FN(f), .wrt = CX_ARGS(1, 2)),
+      cx_jacrev(CX_FN(f), .wrt = CX_ARGS(1, 2)),
+    };
+    for (int i = 0; i < 2; i++)
+      close_to(cx_call(jit ? cx_jit(fs[i]) : fs[i], n, x, w), want);
+    const cx_fn with_aux[] = {
+      cx_jacfwd(CX_FN(f_aux), .wrt = CX_ARGS(1, 2), .has_aux = true),
+      cx_jacrev(CX_FN(f_aux), .wrt = CX_ARGS(1, 2), .has_aux = true),
+    };
+    for (int i = 0; i < 2; i++) {
+      const cx got = cx_call(jit ? cx_jit(with_aux[i]) : with_aux[i], n, x, w);
+      close_to(cx_nth(got, 0), want);
+      assert_same_bits(cx_nth(got, 1), aux);
+    }
+  }
+  close_to(cx_call(cx_jacrev(CX_FN(f), .wrt = CX_ARGS(1)), n, x, w),
+           cx_dict("a", da_dx, "b", cx_mul(x, 2)));
+  const cx_fn each = cx_vmap(cx_jacfwd(CX_FN(f), .wrt = CX_ARGS(1)),
+                             .in = { CX_NONE, 0, CX_NONE });
+  const cx rows = cx_call(each, n, cx_stack(0, x, cx_neg(x)), w);
+  assert_same_bits(
+      cx_index(cx_get(rows, "a"), 0),
+      cx_get(cx_call(cx_jacfwd(CX_FN(f), .wrt = CX_ARGS(1)), n, x, w), "a"));
+}
+
+/* -- Hessians ---------------------------------------------------------------- */
+
+CX_DEF(quadratic, p, q) { /* p'Ap/2 + p.B q, q a dict */
+  cx a = cx_reshape(cx_array(double, 2, 1, 1, 3), 2, 2);
+  cx u = cx_get(q, "u"), v = cx_get(q, "v");
+  cx s = cx_mul(0.5, cx_sum(cx_mul(p, cx_matmul(a, p))));
+  s = cx_add(s, cx_mul(cx_index(p, 0), u), cx_mul(cx_index(p, 1), v));
+  return cx_add(s, cx_mul(cx_square(u), v));
+}
+CX_DEF(quadratic_aux, p, q) {
+  return cx_tuple(quadratic(p, q), cx_mul(p, 2));
+}
+
+static void hessians(void **state) {
+  (void)state;
+  CX_SCOPE;
+  const cx p = cx_array(double, 1, -2);
+  const cx u = cx_scalar(3, CX_F64), v = cx_scalar(5, CX_F64);
+  const cx q = cx_dict("u", u, "v", v);
+  const cx a = cx_reshape(cx_array(double, 2, 1, 1, 3), 2, 2);
+  const cx e0 = cx_array(double, 1, 0), e1 = cx_array(double, 0, 1);
+  const cx pp_pq = cx_tuple(a, cx_dict("u", e0, "v", e1));
+  const cx six = cx_scalar(6, CX_F64), ten = cx_scalar(10, CX_F64);
+  const cx zero = cx_scalar(0, CX_F64);
+  const cx qp_qq = cx_dict("u", cx_tuple(e0, cx_dict("u", ten, "v", six)), "v",
+                           cx_tuple(e1, cx_dict("u", six, "v", zero)));
+  const cx want = cx_tuple(pp_pq, qp_qq);
+  const cx_fn h = cx_hessian(CX_FN(quadratic), .wrt = CX_ARGS(0, 1));
+  close_to(cx_call(h, p, q), want);
+  close_to(cx_call(cx_jit(h), p, q), want);
+  const cx got = cx_call(
+      cx_hessian(CX_FN(quadratic_aux), .wrt = CX_ARGS(0, 1), .has_aux = true),
+      p, q);
+  close_to(cx_nth(got, 0), want);
+  assert_same_bits(cx_nth(got, 1), cx_mul(p, 2));
+  close_to(cx_call(cx_hessian(CX_FN(quadratic)), p, q), a);
+}
+
+/* -- jvp and vjp with aux ------------------------------------------------------ */
+
+static void with_aux(void **state) {
+  (void)state;
+  CX_SCOPE;
+  const cx x = x_of(), w = w_of(), n = cx_scalar(4, CX_I32);
+  const cx aux = cx_tuple(cx_scalar(5, CX_I32), cx_exp(x));
+  const cx primals = cx_tuple(n, x, w);
+  const cx tangents = cx_tuple(cx_none(), cx_ones_like(x), cx_none());
+  const cx plain = cx_call(cx_jvp(CX_FN(f)), primals, tangents);
+  const cx got =
+      cx_call(cx_jvp(CX_FN(f_aux), .has_aux = true), primals, tangents);
+  assert_int_equal(cx_len(got), 3);
+  assert_same_bits(cx_tuple(cx_nth(got, 0), cx_nth(got, 1)), plain);
+  assert_same_bits(cx_nth(got, 2), aux);
+  const cx ct =
+      cx_dict("a", cx_array(double, 1, -1), "b", cx_ones(CX_F64, CX_SCALAR));
+  const cx back = cx_call(cx_vjp(CX_FN(f)), primals, ct);
+  const cx back_aux =
+      cx_call(cx_jit(cx_vjp(CX_FN(f_aux), .has_aux = true)), primals, ct);
+  assert_same_bits(cx_tuple(cx_nth(back_aux, 0), cx_nth(back_aux, 1)), back);
+  assert_same_bits(cx_nth(back_aux, 2), aux);
+}
+
+/* -- linear_transpose ----------------------------------------------------------- */
+
+CX_DEF(linear, x, y) {
+  cx w = cx_reshape(cx_array(double, 1, 2, -1, 0.5, 3, -2), 2, 3);
+  return cx_dict("m", cx_matmul(w, x), "s", cx_sub(cx_sum(x), cx_mul(y, 4)));
+}
+CX_DEF(scanned, xs) {
+  return cx_cumsum(cx_mul(xs, 2), 0);
+}
+static void transposes(void **state) {
+  (void)state;
+  CX_SCOPE;
+  const cx_fn t = cx_linear_transpose(
+      CX_FN(linear), cx_tuple(cx_spec(CX_F64, 3), cx_spec(CX_F64, CX_SCALAR)));
+  assert_good();
+  const cx m = cx_array(double, 3, -1), s = cx_scalar(0.5, CX_F64);
+  const cx ct = cx_dict("m", m, "s", s);
+  const cx want =
+      cx_tuple(cx_add(cx_matmul(m, w_of()), 0.5), cx_scalar(-2, CX_F64));
+  close_to(cx_call(t, ct), want);
+  close_to(cx_call(cx_jit(t), ct), want);
+  /* The transpose of the transpose, and its batch. */
+  const cx_fn back = cx_linear_transpose(t, cx_tuple(ct));
+  assert_good();
+  const cx again = cx_call(back, cx_tuple(x_of(), s));
+  close_to(cx_nth(again, 0), linear(x_of(), s));
+  const cx cts =
+      cx_dict("m", cx_stack(0, m, cx_neg(m)), "s", cx_stack(0, s, s));
+  close_to(cx_index(cx_nth(cx_call(cx_vmap(t), cts), 0), 0), cx_nth(want, 0));
+  const cx_fn sums =
+      cx_linear_transpose(CX_FN(scanned), cx_tuple(cx_spec(CX_F64, 4)));
+  close_to(cx_nth(cx_call(sums, cx_array(double, 1, 2, 3, 4)), 0),
+           cx_array(double, 20, 18, 14, 8));
+}
+
+/* -- wrong uses ------------------------------------------------------------------ */
+
+CX_DEF(rounds, x) {
+  return cx_cast(x, CX_I32);
+}
+CX_DEF(squares, x) {
+  return cx_square(x);
+}
+static cx refused(cx_fn made) {
+  if (made) cx_fail(CX_EUSER, "it was taken");
+  return cx_none();
+}
+static cx not_linear(void) {
+  return refused(cx_linear_transpose(CX_FN(squares), cx_tuple(x_of())));
+}
+static cx not_floating(void) {
+  return refused(cx_linear_transpose(CX_FN(rounds), cx_tuple(x_of())));
+}
+static cx no_tuple(void) {
+  return refused(cx_linear_transpose(CX_FN(squares), x_of()));
+}
+static cx no_aux(void) {
+  return cx_call(cx_jacrev(CX_FN(squares), .has_aux = true), x_of());
+}
+static cx no_aux_jvp(void) {
+  return cx_call(cx_jvp(CX_FN(squares), .has_aux = true), cx_tuple(x_of()),
+                 cx_tuple(x_of()));
+}
+static cx wrt_too_many(void) {
+  return cx_call(cx_hessian(CX_FN(squares), .wrt = CX_ARGS(0, 1)), x_of());
+}
+static cx wrt_integer(void) {
+  return cx_call(cx_jacfwd(CX_FN(f)), cx_scalar(1, CX_I32), x_of(), w_of());
+}
+static const wrong wrong_calls[] = {
+  { not_linear, CX_ENORULE, "linear_transpose(squares): " },
+  { not_floating, CX_EDTYPE,
+    "linear_transpose(rounds): result i32[3] has no cotangent" },
+  { no_tuple, CX_ETREE, "linear_transpose: the primals are one tuple" },
+  { no_aux, CX_ETREE, "jacrev(squares): must return (y, aux), got f64[3]" },
+  { no_aux_jvp, CX_ETREE, "jvp(squares): must return (y, aux), got f64[3]" },
+  { wrt_too_many, CX_ETREE, ".wrt names an argument that squares does not" },
+  { wrt_integer, CX_EDTYPE, "jacfwd(f): argument: i32[] has no derivative" },
+};
+
+static void wrong_uses(void **state) {
+  (void)state;
+  CHECK(wrong_calls);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+    cmocka_unit_test(by_two),     cmocka_unit_test(hessians),
+    cmocka_unit_test(with_aux),   cmocka_unit_test(transposes),
+    cmocka_unit_test(wrong_uses),
+  };
+  return cmocka_run_group_tests(tests, setup, teardown);
+}

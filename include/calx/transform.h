@@ -153,6 +153,36 @@ CX_API cx_fn cx_custom_jvp_(cx_fn f, cx_fn rule, const char *at);
  * cotangent per argument, cx_none() for "no gradient". */
 #define cx_custom_vjp(f, fwd, bwd) cx_custom_vjp_((f), (fwd), (bwd), CX_AT)
 CX_API cx_fn cx_custom_vjp_(cx_fn f, cx_fn fwd, cx_fn bwd, const char *at);
+typedef enum cx_check_kind {
+  CX_CHECK_USER = 1, CX_CHECK_INDEX = 2, CX_CHECK_NAN = 4, CX_CHECK_DIVISION = 8,
+  CX_CHECK_ALL = 15
+} cx_check_kind;
+typedef struct cx_checkify_opt {
+  size_t size_;
+  unsigned errors; /* CX_CHECK_INDEX | CX_CHECK_NAN; 0: CX_CHECK_USER */
+} cx_checkify_opt;
+/* cx_checkify(f, .errors): f's arguments -> (error, result). The error is an
+ * array, i32: 0, or a number that stands for what went wrong first and where;
+ * under vmap one for each lane. It comes out of calls, loops (a while stops
+ * at it) and branches. A function without effects: it differentiates, batches
+ * and compiles.
+ *   USER      a cx_check did not hold     INDEX     an index out of range
+ *   DIVISION  by zero                     NAN       made of operands without
+ * What is inside a custom rule is checked as one operation, by its results. */
+#define cx_checkify(...) CX_1(cx_checkify_, cx_checkify_opt, __VA_ARGS__, )
+CX_API cx_fn cx_checkify_(cx_fn f, cx_checkify_opt opt, const char *at);
+/* The text of the first error in the array, "train.c:41: gather: an index is
+ * out of range"; NULL if there is none. It is never freed. */
+#define cx_checked(error) cx_checked_((error), CX_AT)
+CX_API const char *cx_checked_(cx error, const char *at);
+/* Keeps it as an error of the context; true if there is none. */
+#define cx_throw(error) cx_throw_((error), CX_AT)
+CX_API bool cx_throw_(cx error, const char *at);
+/* cx_check(good, "loss is finite"): an effect, which fails the run with
+ * CX_EUSER where an element of good, a bool array, does not hold; checkified,
+ * part of the error instead. */
+#define cx_check(good, message) cx_check_(CX_A(good), (message), CX_AT)
+CX_API void cx_check_(cx good, const char *message, const char *at);
 #define cx_stop_gradient(tree) cx_stop_gradient_((tree), CX_AT)
 /* An array of its own, as jnp.copy. All leaves, none of which is there before
  * the others: nothing is moved across or merged with what stands behind. */

@@ -149,6 +149,11 @@ struct cxi_row {
 
   /* Results are dense buffers to be filled; false with eval->error. */
   bool (*evaluate)(cxi_eval *, const cxi_view *in, cxi_view *out);
+  /* Emits bool[]: whether the operands are such that the result is what was
+   * meant; none if they always are. `invalid` says what is wrong if not. */
+  cx (*valid)(const cxi_rule *, const cx *in);
+  const char *invalid;
+
   /* Effects of the equation itself; NULL: none. */
   uint16_t (*effects)(const void *params);
   int in_place;               /* operand + 1 whose buffer result 0 may take */

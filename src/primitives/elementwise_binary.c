@@ -116,6 +116,15 @@ const cxi_row cxi_row_mul = {
   .examples = examples_mul,
 };
 
+/* No divisor is zero. */
+static cx valid_divisor(const cxi_rule *r, const cx *in) {
+  (void)r;
+  const cx good =
+      cxi_compare(CXI_PRIM_ne, in[1], cxi_number_like(in[1], 0));
+  return cxi_reduce(CXI_PRIM_reduce_and, good,
+                    cxi_dims_range(0, cxi_rank_at(good)));
+}
+
 /* -- div: x / y; integers truncate, x / 0 is -1 ---------------------------- */
 static void jvp_div(const cxi_rule *r, const cx *in, const cx *dx, cx *out,
                     cx *dout) {
@@ -146,6 +155,8 @@ static const char *const examples_div[] = {
 };
 const cxi_row cxi_row_div = {
   .prim = CXI_PRIM_div,
+  .valid = valid_divisor,
+  .invalid = "division by zero",
   .form = CXI_FORM_ELEMENTWISE,
   .formula = "x / y; integers truncate, x / 0 is -1",
   .infer = cxi_infer_binary_number,
@@ -189,6 +200,8 @@ static const char *const examples_rem[] = {
 };
 const cxi_row cxi_row_rem = {
   .prim = CXI_PRIM_rem,
+  .valid = valid_divisor,
+  .invalid = "division by zero",
   .form = CXI_FORM_ELEMENTWISE,
   .formula = "x - y trunc(x / y)",
   .infer = cxi_infer_binary_number,

@@ -1,4 +1,4 @@
-/* host.c - callback, debug_print: functions of the host. */
+/* host.c - callback, check, debug_print: what reaches the host. */
 #include "base/alloc.h"
 #include "base/host.h"
 #include "ir/builder.h"
@@ -226,6 +226,59 @@ const cxi_row cxi_row_callback = {
   .batch = batch_callback,
   .evaluate = evaluate_callback,
   .no_transpose = "a function of the host",
+  .examples = no_examples,
+};
+
+/* -- check(good; message): an error where good does not hold --------------- */
+
+static bool infer_check(cxi_infer *c) {
+  return cxi_infer_count(c, 1) && cxi_infer_kind(c, 0, CXI_ACCEPT_BOOL);
+}
+
+static uint16_t effects_check(const void *params) {
+  (void)params;
+  return CXI_EFFECT_DEBUG;
+}
+
+/* All lanes at once. */
+static void batch_check(const cxi_rule *r, const cx *in, const int *axis,
+                        int64_t size, cx *out, int *out_axis) {
+  (void)axis, (void)size, (void)out, (void)out_axis;
+  cxi_check(in[0], ((const cxi_check_params *)r->params)->message);
+}
+
+static cx valid_check(const cxi_rule *r, const cx *in) {
+  (void)r;
+  return cxi_reduce(CXI_PRIM_reduce_and, in[0],
+                    cxi_dims_range(0, cxi_rank_at(in[0])));
+}
+
+static bool evaluate_check(cxi_eval *e, const cxi_view *in, cxi_view *out) {
+  (void)out;
+  const cxi_check_params *p = e->params;
+  const cx_dims *shape = &in[0].type.shape;
+  int64_t at[CX_MAX_DIMS] = { 0 };
+  if (cxi_dims_count(shape) == 0) return true;
+  do
+    if (!*(const uint8_t *)cxi_view_element(&in[0], at, 1))
+      return cxi_error_set(e->error, CX_EUSER, "check: %.400s",
+                           cxi_name_text(p->message));
+  while (cxi_index_next(shape, at));
+  return true;
+}
+
+const cxi_row cxi_row_check = {
+  .prim = CXI_PRIM_check,
+  .form = CXI_FORM_HOST,
+  .formula = "an error where good does not hold",
+  .infer = infer_check,
+  .valid = valid_check,
+  .invalid = "a check",
+  .effects = effects_check,
+  .jvp = cxi_jvp_none,
+  .batch = batch_check,
+  .evaluate = evaluate_check,
+  .no_transpose = "no results",
   .examples = no_examples,
 };
 

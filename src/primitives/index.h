@@ -19,6 +19,9 @@ static inline bool cxi_start_inside(int64_t start, int64_t window,
   return start >= 0 && start <= size - window;
 }
 
+/* The `valid` of all rows with indices. */
+cx cxi_valid_indices(const cxi_rule *r, const cx *in);
+
 /* The window of v that begins at `start`. */
 cxi_view cxi_view_window(const cxi_view *v, const int64_t *start,
                          cx_dims sizes);

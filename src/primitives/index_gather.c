@@ -1,6 +1,7 @@
 /* index_gather.c - gather. */
 #include <math.h>
 
+#include "primitives/index.h"
 #include "primitives/index_window.h"
 
 /* -- gather(x, indices; ...): the windows of x that begin at the indices;
@@ -147,6 +148,8 @@ static const char *const examples_gather[] = {
 
 const cxi_row cxi_row_gather = {
   .prim = CXI_PRIM_gather,
+  .valid = cxi_valid_indices,
+  .invalid = "an index is out of range",
   .form = CXI_FORM_INDEX,
   .formula = "x[indices[p] + w] for positions p, window places w",
   .infer = infer_gather,

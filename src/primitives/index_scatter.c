@@ -202,6 +202,8 @@ static const char *const examples_scatter[] = {
 
 const cxi_row cxi_row_scatter = {
   .prim = CXI_PRIM_scatter,
+  .valid = cxi_valid_indices,
+  .invalid = "an index is out of range",
   .form = CXI_FORM_INDEX,
   .formula = "x with x[indices[p] + w] = updates[p, w]",
   .infer = cxi_infer_scatter,
@@ -286,6 +288,8 @@ static const char *const examples_scatter_add[] = {
 
 const cxi_row cxi_row_scatter_add = {
   .prim = CXI_PRIM_scatter_add,
+  .valid = cxi_valid_indices,
+  .invalid = "an index is out of range",
   .form = CXI_FORM_INDEX,
   .formula = "x with x[indices[p] + w] += updates[p, w]",
   .infer = infer_scatter_add,

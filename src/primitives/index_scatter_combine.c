@@ -2,6 +2,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "primitives/index.h"
 #include "primitives/index_scatter.h"
 #include "primitives/kernels.h"
 
@@ -170,6 +171,8 @@ static const char *const examples_scatter_mul[] = {
 
 const cxi_row cxi_row_scatter_mul = {
   .prim = CXI_PRIM_scatter_mul,
+  .valid = cxi_valid_indices,
+  .invalid = "an index is out of range",
   .form = CXI_FORM_INDEX,
   .formula = "x with x[indices[p] + w] *= updates[p, w]",
   .infer = infer_scatter_mul,
@@ -264,6 +267,8 @@ static const char *const examples_scatter_min[] = {
 
 const cxi_row cxi_row_scatter_min = {
   .prim = CXI_PRIM_scatter_min,
+  .valid = cxi_valid_indices,
+  .invalid = "an index is out of range",
   .form = CXI_FORM_INDEX,
   .formula = "x with the least of x[indices[p] + w], updates[p, w]",
   .infer = infer_scatter_ordered,
@@ -317,6 +322,8 @@ static const char *const examples_scatter_max[] = {
 
 const cxi_row cxi_row_scatter_max = {
   .prim = CXI_PRIM_scatter_max,
+  .valid = cxi_valid_indices,
+  .invalid = "an index is out of range",
   .form = CXI_FORM_INDEX,
   .formula = "x with the greatest of x[indices[p] + w], updates[p, w]",
   .infer = infer_scatter_ordered,

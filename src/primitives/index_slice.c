@@ -156,6 +156,8 @@ static const char *const examples_dynamic_slice[] = {
 
 const cxi_row cxi_row_dynamic_slice = {
   .prim = CXI_PRIM_dynamic_slice,
+  .valid = cxi_valid_indices,
+  .invalid = "an index is out of range",
   .form = CXI_FORM_INDEX,
   .formula = "x[start:start + size]",
   .infer = infer_dynamic_slice,
@@ -276,6 +278,8 @@ static const char *const examples_dynamic_update_slice[] = {
 
 const cxi_row cxi_row_dynamic_update_slice = {
   .prim = CXI_PRIM_dynamic_update_slice,
+  .valid = cxi_valid_indices,
+  .invalid = "an index is out of range",
   .form = CXI_FORM_INDEX,
   .formula = "x with x[start:start + size] = update",
   .infer = infer_update,
@@ -333,6 +337,8 @@ static const char *const examples_update_slice_add[] = {
 
 const cxi_row cxi_row_update_slice_add = {
   .prim = CXI_PRIM_update_slice_add,
+  .valid = cxi_valid_indices,
+  .invalid = "an index is out of range",
   .form = CXI_FORM_INDEX,
   .formula = "x with x[start:start + size] += update",
   .infer = infer_update_slice_add,

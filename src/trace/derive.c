@@ -163,6 +163,21 @@ static cxi_entry *derive_jit(cxi_request *q) {
   return entry;
 }
 
+/* (error, result) */
+static cxi_entry *derive_checkify(cxi_request *q) {
+  cxi_derivation d;
+  if (!cxi_derive_inner(&d, q, 0, q->n_args, q->args)) return NULL;
+  const cxi_program *p = cxi_checkify(d.p, q->code->as.check_kinds, &d.error);
+  if (!p) return cxi_derive_fail(&d);
+  const cxi_sig sigs[2] = { cxi_sig_of_type(cxi_type_scalar(CX_I32)),
+                            d.inner->out };
+  cxi_entry *entry =
+      cxi_entry_make(q, cxi_program_retain(p), cxi_sig_tuple(2, sigs),
+                     d.inner->n_lead, d.inner->n_extras, d.inner->extras);
+  cxi_entry_release(d.inner);
+  return entry;
+}
+
 static cxi_entry *derive(cxi_request *q) {
   switch (q->code->kind) {
   case CXI_CODE_GRAD:
@@ -184,6 +199,8 @@ static cxi_entry *derive(cxi_request *q) {
     return cxi_derive_jacrev(q);
   case CXI_CODE_CUSTOM_JVP:
     return cxi_derive_custom_jvp(q);
+  case CXI_CODE_CHECKIFY:
+    return derive_checkify(q);
   default:
     return cxi_derive_custom_vjp(q);
   }

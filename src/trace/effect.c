@@ -1,6 +1,8 @@
-/* effect.c - cx_callback, cx_debug_print. */
+/* effect.c - cx_callback, cx_debug_print, cx_check and what is found. */
 #include "calx/effect.h"
+#include "calx/transform.h"
 
+#include "base/failure.h"
 #include "base/host.h"
 #include "trace/body.h"
 
@@ -118,4 +120,66 @@ void cx_debug_print_(const char *format, int n, const cx *args,
     cxi_debug_print(cxi_name_of(format), in.n, in.leaves);
   cxi_scratch_reset(mark);
   cxi_site_use(before);
+}
+
+/* -- checks ----------------------------------------------------------------- */
+
+void cx_check_(cx good, const char *message, const char *at) {
+  const cxi_name before = cxi_enter(at);
+  cx poison;
+  if (!message)
+    cxi_report(CX_EUSER, "check: no message");
+  else if (cxi_operand("check", &good, &poison) &&
+           cxi_dtype_at(good) != CX_BOOL)
+    cxi_reportf(CX_EDTYPE, "check: needs a bool array, got %s",
+                cxi_shown_of(good).text);
+  else if (cxi_given(good))
+    cxi_check(good, cxi_name_of(message));
+  cxi_site_use(before);
+}
+
+/* The first failure in an array of errors; false if there is none, or after
+ * reporting that it is no such array. */
+static bool find_failure(const char *op, cx error, cx_code *code,
+                         cxi_name *text) {
+  const cxi_item item = cxi_item_for(op, error);
+  if (item.kind == CXI_ITEM_POISON) return false;
+  const bool array = item.kind == CXI_ITEM_ARRAY ||
+                     item.kind == CXI_ITEM_TRACER ||
+                     item.kind == CXI_ITEM_NUMBER;
+  if (!array || cxi_type_dtype(item.type) != CX_I32) {
+    cxi_reportf(CX_EDTYPE, "%s: %s is no error of cx_checkify", op,
+                cx_show(error));
+    return false;
+  }
+  const int32_t *numbers = cx_data(error);
+  const int64_t n = cxi_dims_count(cxi_type_shape(item.type));
+  for (int64_t i = 0; numbers && i < n; i++) {
+    if (numbers[i] == 0) continue;
+    if (cxi_failure_find(numbers[i], code, text)) return true;
+    cxi_reportf(CX_EINDEX, "%s: %d is no error of this process", op,
+                (int)numbers[i]);
+    return false;
+  }
+  return false;
+}
+
+const char *cx_checked_(cx error, const char *at) {
+  const cxi_name before = cxi_enter(at);
+  cx_code code;
+  cxi_name text;
+  const bool found = find_failure("checked", error, &code, &text);
+  cxi_site_use(before);
+  return found ? cxi_name_text(text) : NULL;
+}
+
+bool cx_throw_(cx error, const char *at) {
+  const cxi_name before = cxi_enter(at);
+  cx_code code;
+  cxi_name text;
+  const bool found = find_failure("throw", error, &code, &text);
+  if (found) cxi_reportf(code, "%s", cxi_name_text(text));
+  const bool good = !found && cx_ok();
+  cxi_site_use(before);
+  return good;
 }

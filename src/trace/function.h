@@ -31,7 +31,8 @@ typedef enum cxi_code_kind {
   CXI_CODE_JACFWD,
   CXI_CODE_JACREV,
   CXI_CODE_CUSTOM_JVP,
-  CXI_CODE_CUSTOM_VJP
+  CXI_CODE_CUSTOM_VJP,
+  CXI_CODE_CHECKIFY
 } cxi_code_kind;
 
 typedef struct cxi_code cxi_code;
@@ -96,6 +97,7 @@ struct cxi_code {
       bool has_aux, allow_int;
     } grad;
     cxi_vmap_options vmap;
+    unsigned check_kinds;
     cxi_jit_options jit;
     cxi_checkpoint_options checkpoint;
   } as;

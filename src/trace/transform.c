@@ -307,6 +307,19 @@ cx_fn cx_hessian_(cx_fn f, cx_grad_opt opt, const char *at) {
   return cx_jacfwd_(cx_jacrev_(f, opt, at), opt, at);
 }
 
+cx_fn cx_checkify_(cx_fn f, cx_checkify_opt opt, const char *at) {
+  cxi_name before __attribute__((cleanup(cxi_left), unused)) = cxi_enter(at);
+  making m;
+  if (!start(&m, CXI_CODE_CHECKIFY, "checkify", 1, &f)) return NULL;
+  if (opt.errors & ~(unsigned)CX_CHECK_ALL) {
+    cxi_reportf(CX_EUSER, "checkify: there are no errors %u", opt.errors);
+    return give_up(&m);
+  }
+  m.code.as.check_kinds = opt.errors ? opt.errors : CX_CHECK_USER;
+  cxi_bytes_add_u32(&m.key, m.code.as.check_kinds);
+  return finish(&m);
+}
+
 cx_fn cx_custom_jvp_(cx_fn f, cx_fn rule, const char *at) {
   cxi_name before __attribute__((cleanup(cxi_left), unused)) = cxi_enter(at);
   making m;

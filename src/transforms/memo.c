@@ -33,6 +33,7 @@ static struct {
 static const char *const names[CXI_N_TRANSFORMS] = {
   "jvp",   "linearize", "partial_eval", "transpose", "vjp",
   "batch", "select",    "narrow",       "simplify",
+  "checkify",
 };
 
 const char *cxi_transform_name(cxi_transform transform) {

@@ -15,6 +15,7 @@ typedef enum cxi_transform {
   CXI_SELECT,
   CXI_NARROW,
   CXI_SIMPLIFY,
+  CXI_CHECKIFY,
   CXI_N_TRANSFORMS
 } cxi_transform;
 const char *cxi_transform_name(cxi_transform transform); /* "jvp" */

@@ -57,6 +57,11 @@ const cxi_program *cxi_batch_within(const cxi_program *p,
                                     const bool *force_out, bool *batched_out,
                                     cxi_error *error);
 
+/* (ins) -> (error, outs): i32[], 0 or the number (base/failure.h) of what went
+ * wrong first. kinds: a set of cx_check_kind. */
+const cxi_program *cxi_checkify(const cxi_program *p, unsigned kinds,
+                                cxi_error *error);
+
 /* Dead code, common subexpressions, forwarding; the same bits. */
 const cxi_program *cxi_simplify(const cxi_program *p, cxi_error *error);
 
@@ -76,7 +81,7 @@ cxi_name cxi_transform_error_site(void);
 
 /* How many times a transform ran on a program (not found in the memo), by
  * name: "jvp", "linearize", "partial_eval", "transpose", "batch", "vjp",
- * "select", "narrow", "simplify". */
+ * "select", "narrow", "simplify", "checkify". */
 typedef struct cxi_memo_stats {
   uint64_t hits, misses, entries;
 } cxi_memo_stats;

@@ -200,7 +200,7 @@ static const wrong wrong_calls[] = {
   { no_aux, CX_ETREE, "jacrev(squares): must return (y, aux), got f64[3]" },
   { no_aux_jvp, CX_ETREE, "jvp(squares): must return (y, aux), got f64[3]" },
   { wrt_too_many, CX_ETREE, ".wrt names an argument that squares does not" },
-  { wrt_integer, CX_EDTYPE, "jacfwd(f): argument: i32[] has no derivative" },
+  { wrt_integer, CX_EDTYPE, "jacfwd(f): argument 0: i32[] has no derivative" },
 };
 
 static void wrong_uses(void **state) {

@@ -60,6 +60,13 @@ static bool find_x(cxi_derivation *d, sides *s) {
   return s->x != 0;
 }
 
+/* The argument that input `place` of the program is a leaf of. */
+static uint32_t argument_of(const cxi_derivation *d, uint32_t place) {
+  uint32_t i = 0, end = d->n_lead + cxi_sig_leaves(d->q->args[0]);
+  while (place >= end) end += cxi_sig_leaves(d->q->args[++i]);
+  return i;
+}
+
 /* Checks that every leaf of both sides is floating and the result has at most 8
  * axes. */
 static bool find_sides(cxi_derivation *d, sides *s) {
@@ -76,9 +83,13 @@ static bool find_sides(cxi_derivation *d, sides *s) {
     char text[128];
     cxi_aval_print(text, sizeof text, cxi_type_aval(type));
     if (!cxi_type_is_float(type))
-      return cxi_request_fail(q, CX_EDTYPE, "%s: %s %s has no derivative",
-                              q->code->name,
-                              i < s->n_x ? "argument:" : "result:", text);
+      return i < s->n_x
+                 ? cxi_request_fail(
+                       q, CX_EDTYPE, "%s: argument %u: %s has no derivative",
+                       q->code->name, argument_of(d, s->place[i]), text)
+                 : cxi_request_fail(q, CX_EDTYPE,
+                                    "%s: result: %s has no derivative",
+                                    q->code->name, text);
     for (uint32_t k = 0; i < s->n_x && k < s->n_y; k++)
       if (cxi_type_rank(type) + cxi_type_rank(cxi_output_type(p, k)) >
           CX_MAX_DIMS)

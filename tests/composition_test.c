@@ -223,9 +223,11 @@ static bool read_row(char *line, row *r) {
     *c = 0;
     field[n++] = c + 1;
   }
-  if (n != 8) return false;
-  snprintf(r->name, sizeof r->name, "%s", field[0]);
-  snprintf(r->word, sizeof r->word, "%s", field[1][0] == '-' ? "" : field[1]);
+  if (n != 8 || strlen(field[0]) >= sizeof r->name ||
+      strlen(field[1]) >= sizeof r->word)
+    return false;
+  strcpy(r->name, field[0]);
+  strcpy(r->word, field[1][0] == '-' ? "" : field[1]);
   r->sign = atof(field[2]);
   memcpy(r->field, field + 3, sizeof r->field);
   return true;

@@ -232,6 +232,7 @@ static example example_of(gen *g, cxi_prim prim) {
   const char *const *texts = cxi_row_of(prim)->examples;
   uint32_t n = 0;
   while (texts[n]) n++;
+  if (!n) return (example){ 0 };
   const char *text = texts[gen_draw(g, n)];
   cxi_error error;
   const cxi_program *p = cxi_program_parse(text, strlen(text), &error);

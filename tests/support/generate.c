@@ -403,6 +403,7 @@ const char *generate_never(cxi_prim prim) {
     return "it runs in a batch or in reverse mode alone";
   if (prim == CXI_PRIM_callback || prim == CXI_PRIM_debug_print)
     return "it calls C, which no text can name";
+  if (prim == CXI_PRIM_check) return "an error is all that it gives";
   return NULL;
 }
 

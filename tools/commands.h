@@ -7,8 +7,10 @@
 int command_bench(int argc, char **argv);
 int command_conform(int argc, char **argv);
 int command_embed(int argc, char **argv);
+int command_import(int argc, char **argv);
 int command_inspect(int argc, char **argv);
 int command_jaxpr(int argc, char **argv);
+int command_run(int argc, char **argv);
 int command_xl(int argc, char **argv);
 
 /* Prints the kept error, if there is one, to stderr; its exit status. */

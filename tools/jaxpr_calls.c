@@ -29,23 +29,21 @@ static ref type_of_atom(jaxpr_writer *w, const json_t *jaxpr,
   return jaxpr_fail(w, "a result that nothing makes");
 }
 
-int jaxpr_outputs(jaxpr_writer *w, const json_t *jaxpr, ref *out) {
+int jaxpr_outputs(jaxpr_writer *w, const json_t *jaxpr, ref **out) {
   size_t i;
   json_t *x;
   const json_t *outs = json_object_get(jaxpr, "out");
-  if (json_array_size(outs) > JAXPR_MAX) {
-    jaxpr_fail(w, "too many results");
-    return 0;
-  }
-  json_array_foreach(outs, i, x) out[i] = type_of_atom(w, jaxpr, x);
+  *out = jaxpr_refs(w, json_array_size(outs));
+  json_array_foreach(outs, i, x) if (jaxpr_ok(w))(*out)[i] =
+      type_of_atom(w, jaxpr, x);
   return (int)json_array_size(outs);
 }
 
 /* The results get the body's types, also those that nobody uses. */
 void jaxpr_type_outputs(jaxpr_program *p, jaxpr_equation *e,
                         const json_t *body) {
-  ref types[JAXPR_MAX];
-  int n = jaxpr_outputs(p->w, body, types);
+  ref *types;
+  int n = jaxpr_outputs(p->w, body, &types);
   if (n != e->n_out) jaxpr_fail(p->w, "results and body differ in number");
   for (int i = 0; i < e->n_out && i < n; i++)
     if (!e->out[i].dtype) e->out[i] = types[i];
@@ -71,14 +69,8 @@ static void write_jit(jaxpr_program *p, jaxpr_equation *e) {
   jaxpr_fail(p->w, "a call of nothing");
 }
 
-static const char *policy_of(const jaxpr_equation *e, const char *names[],
-                             int *n) {
-  const json_t *policy = jaxpr_param(e, "policy"),
-               *list = json_object_get(policy, "names");
+static const char *policy_of(const json_t *policy) {
   const char *fn = json_string_value(json_object_get(policy, "fn"));
-  *n = 0;
-  for (size_t i = 0; i < json_array_size(list) && *n < 16; i++)
-    names[(*n)++] = json_string_value(json_array_get(list, i));
   if (!fn || !strcmp(fn, "nothing_saveable")) return "nothing";
   if (!strcmp(fn, "dots_saveable") || !strcmp(fn, "checkpoint_dots"))
     return "dots";
@@ -90,20 +82,42 @@ static const char *policy_of(const jaxpr_equation *e, const char *names[],
   return "everything";
 }
 
+/* Quoted text, as the parser reads it. */
+static void write_quoted(FILE *out, const char *text) {
+  fputc('"', out);
+  for (const char *c = text ? text : ""; *c; c++)
+    if (*c == '"' || *c == '\\')
+      fprintf(out, "\\%c", *c);
+    else if ((unsigned char)*c < ' ' || *c == 127)
+      fprintf(out, "\\x%02x", (unsigned)(unsigned char)*c);
+    else
+      fputc(*c, out);
+  fputc('"', out);
+}
+
 static void write_checkpoint(jaxpr_program *p, jaxpr_equation *e) {
-  const char *names[16];
-  char text[512] = "";
-  int n, at = 0;
-  const char *policy = policy_of(e, names, &n);
-  for (int i = 0; i < n && at < 400; i++)
-    at += snprintf(text + at, sizeof text - (size_t)at, "%s\"%.60s\"",
-                   i ? "," : "", names[i] ? names[i] : "");
+  const json_t *policy = jaxpr_param(e, "policy"),
+               *list = json_object_get(policy, "names");
+  char *names = NULL;
+  size_t bytes, i;
+  json_t *x;
+  FILE *to = open_memstream(&names, &bytes);
+  if (!to) {
+    jaxpr_fail(p->w, "out of memory");
+    return;
+  }
+  json_array_foreach(list, i, x) {
+    if (i) fputc(',', to);
+    write_quoted(to, json_string_value(x));
+  }
+  fclose(to);
   jaxpr_type_outputs(p, e, jaxpr_in(jaxpr_param(e, "jaxpr")));
   int id = jaxpr_nested(p->w, jaxpr_param(e, "jaxpr"));
   jaxpr_emit_n(p, e->n_out, e->out, e->n_in, e->in,
                "checkpoint[body=@p%d, policy=\"%s\", names=(%s), "
                "differentiated=%s]",
-               id, policy, text, jaxpr_truth(e, "differentiated"));
+               id, policy_of(policy), names, jaxpr_truth(e, "differentiated"));
+  free(names);
 }
 
 /* Copies to where they are already. */
@@ -145,8 +159,9 @@ static void write_barrier(jaxpr_program *p, jaxpr_equation *e) {
 /* Inputs of a program like the operands; floats get a second one after them
  * all if `tangents`. Returns how many there are in all. */
 static int rule_inputs(jaxpr_program *r, const jaxpr_equation *e, bool tangents,
-                       ref *in) {
+                       ref **out) {
   int n = e->n_in;
+  ref *in = *out = jaxpr_refs(r->w, 2 * (size_t)n);
   for (int i = 0; i < e->n_in; i++)
     in[i] = jaxpr_input(r, e->in[i].dtype, e->in[i].shape);
   for (int i = 0; tangents && i < e->n_in; i++)
@@ -161,13 +176,16 @@ static int jvp_rule(jaxpr_program *p, const jaxpr_equation *e) {
   const json_t *rule = jaxpr_in(jaxpr_param(e, "jvp_jaxpr"));
   const json_t *in_zeros = jaxpr_param(e, "jvp_in_zeros");
   const json_t *out_zeros = jaxpr_param(e, "jvp_out_zeros");
-  ref in[2 * JAXPR_MAX], given[2 * JAXPR_MAX], made[2 * JAXPR_MAX];
-  ref out[2 * JAXPR_MAX];
+  const size_t n_made = json_array_size(json_object_get(rule, "out"));
+  const size_t n_given = json_array_size(json_object_get(rule, "in"));
+  ref *in, *given = jaxpr_refs(p->w, 2 * (size_t)e->n_in);
+  ref *made = jaxpr_refs(p->w, n_made + 2 * (size_t)e->n_out);
+  ref *out = jaxpr_refs(p->w, 2 * (size_t)e->n_out);
   int consts = (int)jaxpr_integer(e, "num_consts"), n = 0, tangent = e->n_in,
       m = 0;
   jaxpr_program r;
   jaxpr_open(&r, p->w);
-  int n_in = rule_inputs(&r, e, true, in);
+  int n_in = rule_inputs(&r, e, true, &in);
   for (int i = consts; i < e->n_in; i++) given[n++] = in[i];
   for (int i = 0; i < e->n_in; i++) {
     if (!jaxpr_is_float(e->in[i].dtype)) continue;
@@ -176,7 +194,10 @@ static int jvp_rule(jaxpr_program *p, const jaxpr_equation *e) {
     if (!zero) given[n++] = in[tangent];
     tangent++;
   }
-  jaxpr_inline(&r, rule, given, made);
+  if (n_given == (size_t)n)
+    jaxpr_inline(&r, rule, given, made);
+  else
+    jaxpr_fail(p->w, "a rule takes other operands");
   for (int i = 0; i < e->n_out; i++) out[m++] = made[i];
   for (int i = 0, next = e->n_out; i < e->n_out; i++) {
     bool zero = json_is_true(json_array_get(out_zeros, (size_t)i));
@@ -211,8 +232,20 @@ static const json_t *custom_body(const jaxpr_equation *e) {
   return body ? body : jaxpr_param(e, "fun_jaxpr");
 }
 
+/* A rule that calls its own function was cut off here: the value alone. */
+static bool without_rule(jaxpr_program *p, jaxpr_equation *e,
+                         const json_t *body) {
+  if (!json_is_true(jaxpr_param(e, "no_rule"))) return false;
+  jaxpr_type_outputs(p, e, jaxpr_in(body));
+  int id = jaxpr_nested(p->w, body);
+  jaxpr_emit_n(p, e->n_out, e->out, e->n_in, e->in,
+               "custom_jvp[body=@p%d, rule=none]", id);
+  return true;
+}
+
 static void write_custom_jvp(jaxpr_program *p, jaxpr_equation *e) {
   const json_t *body = custom_body(e);
+  if (without_rule(p, e, body)) return;
   if (!find_rule(p, e, "jvp_jaxpr")) {
     call(p, e, body);
     return;
@@ -228,17 +261,26 @@ static void write_custom_jvp(jaxpr_program *p, jaxpr_equation *e) {
 
 /* fwd: the recorded one returns some residuals, then the results; others are
  * operands handed on. Ours returns results, then all residuals. */
-static int vjp_fwd(jaxpr_program *p, const jaxpr_equation *e, ref *res,
+static int vjp_fwd(jaxpr_program *p, const jaxpr_equation *e, ref **res_out,
                    int *n_res) {
   const json_t *fwd = jaxpr_in(jaxpr_param(e, "fwd_jaxpr"));
   const json_t *from = jaxpr_param(e, "fwd_input_fwds");
-  ref in[JAXPR_MAX], made[JAXPR_MAX], out[2 * JAXPR_MAX];
+  const size_t n_from = json_array_size(from);
+  const size_t n_made = json_array_size(json_object_get(fwd, "out"));
+  ref *in, *res = *res_out = jaxpr_refs(p->w, n_from);
+  ref *made = jaxpr_refs(p->w, n_made + n_from);
+  ref *out = jaxpr_refs(p->w, (size_t)e->n_out + n_from);
   int made_res = (int)jaxpr_integer(e, "fwd_num_res"), next = 0, m = 0;
   int consts = (int)jaxpr_integer(e, "num_consts");
   jaxpr_program r;
   jaxpr_open(&r, p->w);
-  int n_in = rule_inputs(&r, e, false, in);
-  jaxpr_inline(&r, fwd, in + consts, made);
+  int n_in = rule_inputs(&r, e, false, &in);
+  if (made_res < 0 || n_made != (size_t)made_res + (size_t)e->n_out ||
+      consts < 0 || consts > n_in ||
+      json_array_size(json_object_get(fwd, "in")) != (size_t)(n_in - consts))
+    jaxpr_fail(p->w, "fwd has other operands or results");
+  else
+    jaxpr_inline(&r, fwd, in + consts, made);
   for (int i = 0; i < e->n_out; i++) out[m++] = made[made_res + i];
   *n_res = (int)json_array_size(from);
   for (int i = 0; i < *n_res; i++) {
@@ -256,7 +298,11 @@ static int vjp_bwd(jaxpr_program *p, const jaxpr_equation *e, const ref *res,
                    int n_res) {
   const json_t *bwd = jaxpr_in(jaxpr_param(e, "bwd_jaxpr"));
   const json_t *zeros = jaxpr_param(e, "bwd_out_zeros");
-  ref in[2 * JAXPR_MAX], made[JAXPR_MAX], out[JAXPR_MAX];
+  const size_t n_made = json_array_size(json_object_get(bwd, "out"));
+  const size_t n_in = json_array_size(json_object_get(bwd, "in"));
+  ref *in = jaxpr_refs(p->w, (size_t)n_res + (size_t)e->n_out);
+  ref *made = jaxpr_refs(p->w, n_made + (size_t)e->n_in);
+  ref *out = jaxpr_refs(p->w, (size_t)e->n_in);
   int consts = (int)jaxpr_integer(e, "num_consts"), n = 0, m = 0, next = 0;
   jaxpr_program r;
   jaxpr_open(&r, p->w);
@@ -265,7 +311,10 @@ static int vjp_bwd(jaxpr_program *p, const jaxpr_equation *e, const ref *res,
   for (int i = 0; i < e->n_out; i++)
     if (jaxpr_is_float(e->out[i].dtype))
       in[n++] = jaxpr_input(&r, e->out[i].dtype, e->out[i].shape);
-  jaxpr_inline(&r, bwd, in, made);
+  if (n_in == (size_t)n)
+    jaxpr_inline(&r, bwd, in, made);
+  else
+    jaxpr_fail(p->w, "bwd takes other operands");
   for (int i = 0; i < e->n_in; i++) {
     bool zero =
         i < consts || json_is_true(json_array_get(zeros, (size_t)(i - consts)));
@@ -278,8 +327,9 @@ static int vjp_bwd(jaxpr_program *p, const jaxpr_equation *e, const ref *res,
 
 static void write_custom_vjp(jaxpr_program *p, jaxpr_equation *e) {
   const json_t *body = custom_body(e);
-  ref res[JAXPR_MAX];
+  ref *res;
   int n_res;
+  if (without_rule(p, e, body)) return;
   if (!find_rule(p, e, "fwd_jaxpr")) {
     call(p, e, body);
     return;
@@ -287,7 +337,7 @@ static void write_custom_vjp(jaxpr_program *p, jaxpr_equation *e) {
   jaxpr_type_outputs(p, e, jaxpr_in(body));
   int id = jaxpr_nested(p->w, body);
   p->w->rules[p->w->n_rules++] = e->k;
-  int fwd = vjp_fwd(p, e, res, &n_res), bwd = vjp_bwd(p, e, res, n_res);
+  int fwd = vjp_fwd(p, e, &res, &n_res), bwd = vjp_bwd(p, e, res, n_res);
   p->w->n_rules--;
   jaxpr_emit_n(p, e->n_out, e->out, e->n_in, e->in,
                "custom_vjp[body=@p%d, fwd=@p%d, bwd=@p%d]", id, fwd, bwd);

@@ -12,9 +12,9 @@ static const json_t *jaxpr_in(const json_t *object) {
 /* -- control flow --------------------------------------------------------- */
 
 static void write_scan(jaxpr_program *p, jaxpr_equation *e) {
-  ref types[JAXPR_MAX];
+  ref *types;
   const json_t *body = jaxpr_param(e, "jaxpr");
-  int n = jaxpr_outputs(p->w, jaxpr_in(body), types),
+  int n = jaxpr_outputs(p->w, jaxpr_in(body), &types),
       carry = (int)jaxpr_integer(e, "num_carry");
   for (int i = 0; i < e->n_out && i < n; i++) {
     if (e->out[i].dtype) continue;
@@ -37,7 +37,7 @@ static void write_scan(jaxpr_program *p, jaxpr_equation *e) {
  * stays as it is. */
 static int any_program(jaxpr_program *p, const jaxpr_equation *e, int n_cond,
                        int n_body, int cond, ref predicate) {
-  ref in[JAXPR_MAX], out = predicate;
+  ref *in = jaxpr_refs(p->w, (size_t)e->n_in), out = predicate;
   int n = 0;
   jaxpr_program r;
   jaxpr_open(&r, p->w);
@@ -54,7 +54,9 @@ static int any_program(jaxpr_program *p, const jaxpr_equation *e, int n_cond,
 
 static int guarded_body(jaxpr_program *p, const jaxpr_equation *e, int n_cond,
                         int n_body, int cond, int body, ref predicate) {
-  ref in[JAXPR_MAX], args[JAXPR_MAX], next[JAXPR_MAX], three[3];
+  const size_t most = (size_t)e->n_in;
+  ref *in = jaxpr_refs(p->w, most), *args = jaxpr_refs(p->w, most);
+  ref *next = jaxpr_refs(p->w, most), three[3];
   int first = n_cond + n_body, n = 0, carries = e->n_in - first;
   jaxpr_program r;
   jaxpr_open(&r, p->w);
@@ -79,12 +81,14 @@ static int guarded_body(jaxpr_program *p, const jaxpr_equation *e, int n_cond,
 }
 
 static void write_while(jaxpr_program *p, jaxpr_equation *e) {
-  ref predicate[JAXPR_MAX];
+  ref *predicate;
   int n_cond = (int)jaxpr_integer(e, "cond_nconsts");
   int n_body = (int)jaxpr_integer(e, "body_nconsts");
   const json_t *cond_jaxpr = jaxpr_param(e, "cond_jaxpr");
+  if (n_cond < 0 || n_body < 0 || n_cond > e->n_in || n_body > e->n_in - n_cond)
+    jaxpr_fail(p->w, "a while with more constants than operands");
   jaxpr_type_outputs(p, e, jaxpr_in(jaxpr_param(e, "body_jaxpr")));
-  jaxpr_outputs(p->w, jaxpr_in(cond_jaxpr), predicate);
+  jaxpr_outputs(p->w, jaxpr_in(cond_jaxpr), &predicate);
   int cond = jaxpr_nested(p->w, cond_jaxpr);
   int body = jaxpr_nested(p->w, jaxpr_param(e, "body_jaxpr"));
   if (!jaxpr_ok(p->w)) return;
@@ -92,16 +96,13 @@ static void write_while(jaxpr_program *p, jaxpr_equation *e) {
     body = guarded_body(p, e, n_cond, n_body, cond, body, *predicate);
     cond = any_program(p, e, n_cond, n_body, cond, *predicate);
     n_body += n_cond; /* the body asks the predicate too */
-    ref in[JAXPR_MAX];
+    ref *in = jaxpr_refs(p->w, (size_t)e->n_in + (size_t)n_cond);
     int n = 0;
-    if (e->n_in + n_cond > JAXPR_MAX) {
-      jaxpr_fail(p->w, "too many operands");
-      return;
-    }
+    if (!jaxpr_ok(p->w)) return;
     for (int i = 0; i < n_cond; i++) in[n++] = e->in[i];
     for (int i = 0; i < e->n_in; i++) in[n++] = e->in[i];
     e->n_in = n;
-    memcpy(e->in, in, sizeof *in * (size_t)n);
+    e->in = in;
   }
   jaxpr_emit_n(p, e->n_out, e->out, e->n_in, e->in,
                "while[cond=@p%d, body=@p%d, n_cond_consts=%d, "
@@ -114,8 +115,10 @@ static void write_cond(jaxpr_program *p, jaxpr_equation *e) {
   char *text = NULL;
   size_t n = json_array_size(branches), bytes;
   FILE *list = open_memstream(&text, &bytes);
-  if (!list) {
-    jaxpr_fail(p->w, "out of memory");
+  if (!list || e->n_in < 1) {
+    jaxpr_fail(p->w, list ? "a cond without operands" : "out of memory");
+    if (list) fclose(list);
+    free(text);
     return;
   }
   jaxpr_type_outputs(p, e, jaxpr_in(json_array_get(branches, 0)));

@@ -22,6 +22,37 @@ ref jaxpr_missing(jaxpr_writer *w, const char *primitive) {
   return (ref){ .text = "?", .dtype = CX_F32 };
 }
 
+/* -- room for operands ---------------------------------------------------- */
+
+/* Rooms stand in a list; those made since a mark are freed at its end. */
+typedef struct jaxpr_room {
+  struct jaxpr_room *before;
+  ref refs[];
+} jaxpr_room;
+
+enum { MOST_REFS = 1 << 20, DEEPEST = 256 };
+
+ref *jaxpr_refs(jaxpr_writer *w, size_t n) {
+  static ref none;
+  jaxpr_room *room = NULL;
+  if (n < MOST_REFS) room = calloc(1, sizeof *room + (n + 1) * sizeof(ref));
+  if (!room) {
+    jaxpr_fail(w, "out of memory, or too many operands");
+    return &none;
+  }
+  room->before = w->rooms;
+  w->rooms = room;
+  return room->refs;
+}
+
+static void free_rooms(jaxpr_writer *w, const jaxpr_room *mark) {
+  while (w->rooms != mark) {
+    jaxpr_room *before = w->rooms->before;
+    free(w->rooms);
+    w->rooms = before;
+  }
+}
+
 /* -- dtypes, lists, types ------------------------------------------------- */
 
 static const struct {
@@ -371,35 +402,33 @@ static jaxpr_handler *handler_of(const char *primitive) {
 }
 
 static void equation(jaxpr_program *p, const json_t *eqn) {
-  ref in[JAXPR_MAX], out[JAXPR_MAX];
+  static const char *const none = "no primitive is named";
   const json_t *ins = json_object_get(eqn, "i"),
                *outs = json_object_get(eqn, "o");
+  const jaxpr_room *mark = p->w->rooms;
   jaxpr_equation e = {
     .name = json_string_value(json_object_get(eqn, "p")),
     .k = json_object_get(eqn, "k"),
     .n_in = (int)json_array_size(ins),
     .n_out = (int)json_array_size(outs),
-    .in = in,
-    .out = out,
+    .in = jaxpr_refs(p->w, json_array_size(ins)),
+    .out = jaxpr_refs(p->w, json_array_size(outs)),
   };
-  if (!e.name || e.n_in > JAXPR_MAX || e.n_out > JAXPR_MAX) {
-    jaxpr_fail(p->w, e.name ? "too many operands" : "no primitive is named");
-    return;
-  }
-  for (int i = 0; i < e.n_in; i++)
-    in[i] = operand(p, json_array_get(ins, (size_t)i));
-  for (int i = 0; i < e.n_out; i++) {
+  if (!e.name) jaxpr_fail(p->w, none);
+  for (int i = 0; i < e.n_in && jaxpr_ok(p->w); i++)
+    e.in[i] = operand(p, json_array_get(ins, (size_t)i));
+  for (int i = 0; i < e.n_out && jaxpr_ok(p->w); i++) {
     const json_t *b = json_array_get(outs, (size_t)i);
-    out[i] = json_is_null(b) ? (ref){ .dtype = 0 } : jaxpr_binding(p->w, b);
+    e.out[i] = json_is_null(b) ? (ref){ .dtype = 0 } : jaxpr_binding(p->w, b);
   }
-  jaxpr_handler *handle = handler_of(e.name);
-  if (!handle) jaxpr_missing(p->w, e.name);
-  if (!jaxpr_ok(p->w)) return;
-  handle(p, &e);
-  for (int i = 0; i < e.n_out; i++) {
+  jaxpr_handler *handle = e.name ? handler_of(e.name) : NULL;
+  if (e.name && !handle) jaxpr_missing(p->w, e.name);
+  if (jaxpr_ok(p->w)) handle(p, &e);
+  for (int i = 0; i < e.n_out && jaxpr_ok(p->w); i++) {
     const json_t *b = json_array_get(outs, (size_t)i);
-    if (!json_is_null(b)) bind_var(p, b, out[i]);
+    if (!json_is_null(b)) bind_var(p, b, e.out[i]);
   }
+  free_rooms(p->w, mark);
 }
 
 static void write_jaxpr(jaxpr_program *p, const json_t *jaxpr,
@@ -409,6 +438,7 @@ static void write_jaxpr(jaxpr_program *p, const json_t *jaxpr,
   ref *vars = p->vars;
   size_t n_vars = p->n_vars;
   p->vars = NULL, p->n_vars = 0; /* nested numbers begin anew */
+  if (++p->w->depth > DEEPEST) jaxpr_fail(p->w, "jaxprs are nested too deep");
   json_array_foreach(json_object_get(jaxpr, "consts"), i, x)
       bind_var(p, x, consts ? consts[i] : constant(p, x));
   json_array_foreach(json_object_get(jaxpr, "in"), i, x) bind_var(p, x, in[i]);
@@ -420,6 +450,7 @@ static void write_jaxpr(jaxpr_program *p, const json_t *jaxpr,
       out[i] = operand(p, x);
   free(p->vars);
   p->vars = vars, p->n_vars = n_vars;
+  p->w->depth--;
 }
 
 void jaxpr_inline(jaxpr_program *p, const json_t *jaxpr, const ref *in,
@@ -455,29 +486,32 @@ int jaxpr_close(jaxpr_program *p, int n_in, const ref *in, int n_out,
 }
 
 static int write_program(jaxpr_writer *w, const json_t *jaxpr, bool lift) {
-  ref in[JAXPR_MAX], out[JAXPR_MAX];
+  const jaxpr_room *mark = w->rooms;
   const json_t *consts = json_object_get(jaxpr, "consts");
   const json_t *ins = json_object_get(jaxpr, "in");
-  int n_consts = lift ? (int)json_array_size(consts) : 0, n = n_consts;
-  int n_out = (int)json_array_size(json_object_get(jaxpr, "out"));
-  size_t i;
+  const json_t *outs = json_object_get(jaxpr, "out");
+  const size_t n_consts = lift ? json_array_size(consts) : 0;
+  ref *in = jaxpr_refs(w, n_consts + json_array_size(ins));
+  ref *out = jaxpr_refs(w, json_array_size(outs));
+  size_t i, n = n_consts;
   json_t *x;
   jaxpr_program p;
   jaxpr_open(&p, w);
-  if (n_consts + (int)json_array_size(ins) > JAXPR_MAX || n_out > JAXPR_MAX) {
-    jaxpr_fail(w, "too many inputs or outputs");
-    return jaxpr_close(&p, 0, in, 0, out);
-  }
-  for (int k = 0; k < n_consts; k++) {
-    ref t = jaxpr_binding(w, json_array_get(consts, (size_t)k));
+  for (size_t k = 0; k < n_consts && jaxpr_ok(w); k++) {
+    ref t = jaxpr_binding(w, json_array_get(consts, k));
     in[k] = jaxpr_input(&p, t.dtype, t.shape);
   }
   json_array_foreach(ins, i, x) {
+    if (!jaxpr_ok(w)) break;
     ref t = jaxpr_binding(w, x);
     in[n++] = jaxpr_input(&p, t.dtype, t.shape);
   }
   if (jaxpr_ok(w)) write_jaxpr(&p, jaxpr, lift ? in : NULL, in + n_consts, out);
-  return jaxpr_close(&p, n, in, jaxpr_ok(w) ? n_out : 0, out);
+  const bool ok = jaxpr_ok(w);
+  const int id = jaxpr_close(&p, ok ? (int)n : 0, in,
+                             ok ? (int)json_array_size(outs) : 0, out);
+  free_rooms(w, mark);
+  return id;
 }
 
 int jaxpr_nested(jaxpr_writer *w, const json_t *object) {
@@ -493,6 +527,7 @@ char *jaxpr_to_text(const json_t *jaxpr, jaxpr_writer *w) {
   w->out = open_memstream(&text, &bytes);
   if (!w->out) return NULL;
   write_program(w, jaxpr, true);
+  free_rooms(w, NULL);
   fclose(w->out);
   if (jaxpr_ok(w)) return text;
   free(text);

@@ -24,6 +24,8 @@ typedef struct jaxpr_writer {
   int n_programs;
   const json_t *rules[8]; /* parameters of the custom rules being written */
   int n_rules;
+  int depth; /* of the jaxpr being written */
+  struct jaxpr_room *rooms; /* of operands and results, the last one first */
   char missing[64]; /* the primitive that Calx lacks; "": none */
   char error[160];  /* the record is not as it should be; "": fine */
 } jaxpr_writer;
@@ -45,7 +47,12 @@ char *jaxpr_to_text(const json_t *jaxpr, jaxpr_writer *w);
 
 /* -- for the handlers of primitives --------------------------------------- */
 
-enum { JAXPR_MAX = 1024 }; /* operands or results of one equation */
+enum { JAXPR_MAX = 1024 }; /* arguments or results of a recorded case */
+
+/* Room for n refs until the equation or program that asked is written; never
+ * NULL: without memory, or for an absurd number, the writer fails and the room
+ * is for one. */
+ref *jaxpr_refs(jaxpr_writer *w, size_t n);
 
 bool jaxpr_ok(const jaxpr_writer *w);
 ref jaxpr_fail(jaxpr_writer *w, const char *what);
@@ -95,7 +102,7 @@ typedef struct jaxpr_equation {
   ref *in, *out;
 } jaxpr_equation;
 /* The types of a jaxpr's results, of which there are as many. */
-int jaxpr_outputs(jaxpr_writer *w, const json_t *jaxpr, ref *out);
+int jaxpr_outputs(jaxpr_writer *w, const json_t *jaxpr, ref **out);
 /* Results that nobody uses have no recorded type: they get the jaxpr's. */
 void jaxpr_type_outputs(jaxpr_program *p, jaxpr_equation *e,
                         const json_t *jaxpr);

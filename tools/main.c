@@ -13,8 +13,11 @@ static const struct {
   { "conform", "run recorded programs and compare with their results",
     command_conform },
   { "embed", "turn lines of text into vectors", command_embed },
+  { "import", "make a program of a function recorded from JAX",
+    command_import },
   { "inspect", "list the arrays of a checkpoint", command_inspect },
   { "jaxpr", "parse, check and print a program", command_jaxpr },
+  { "run", "run a program on the arrays of a file", command_run },
   { "xl", "train a Transformer-XL on a text, and write text with it",
     command_xl },
 };

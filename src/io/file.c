@@ -18,6 +18,10 @@ static bool ends_with(const char *text, const char *end) {
   size_t n = strlen(text), m = strlen(end);
   return n >= m && strcmp(text + n - m, end) == 0;
 }
+/* The caller's place, which stays if he gives none. */
+static cxi_name enter(const char *at) {
+  return cxi_site_use(at ? cxi_name_of_static(at) : cxi_site_now());
+}
 static cx fail_with(const char *op, const char *path, const cxi_error *error) {
   return cx_fail_(NULL, error->code, "%s: %s: %s", op, path, error->text);
 }
@@ -219,7 +223,7 @@ static cx load(const char *path) {
   return tree;
 }
 cx cx_load_(const char *path, const char *at) {
-  cxi_name before = cxi_site_use(cxi_name_of_static(at));
+  cxi_name before = enter(at);
   cx tree = load(path);
   cxi_site_use(before);
   return tree;
@@ -397,7 +401,7 @@ static bool save(const char *path, cx tree) {
   return ok;
 }
 bool cx_save_(const char *path, cx tree, const char *at) {
-  cxi_name before = cxi_site_use(cxi_name_of_static(at));
+  cxi_name before = enter(at);
   bool ok = save(path, tree);
   cxi_site_use(before);
   return ok;

@@ -71,7 +71,7 @@ static bool parse_value_number(cxi_parser *ps, uint32_t *out) {
   return !wrong || fail_at(&before, CX_EIO, wrong);
 }
 
-static bool parse_type(cxi_parser *ps, cxi_type *out) {
+bool cxi_parser_type(cxi_parser *ps, cxi_type *out) {
   cxi_lexer before = ps->lexer;
   cx_aval aval = { 0 };
   if (!cxi_parser_dtype(ps, &aval.type)) return false;
@@ -87,7 +87,7 @@ static bool parse_declarations(cxi_parser *ps, declarations *to) {
   do {
     declared item;
     if (!parse_value_number(ps, &item.number) ||
-        !cxi_lexer_expect(&ps->lexer, ':') || !parse_type(ps, &item.type))
+        !cxi_lexer_expect(&ps->lexer, ':') || !cxi_parser_type(ps, &item.type))
       return false;
     if (!cxi_grow(&to->items, &to->cap, to->n + (size_t)1, sizeof *to->items))
       return cxi_parser_out_of_memory(ps);

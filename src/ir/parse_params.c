@@ -139,7 +139,7 @@ static size_t read_char(const char *at, const char *end, char *out) {
   return 4;
 }
 
-static bool parse_text(cxi_parser *ps, void *out) {
+bool cxi_parser_text(cxi_parser *ps, cxi_name *out) {
   cxi_lexer *lexer = &ps->lexer;
   if (!cxi_lexer_expect(lexer, '"')) return false;
   list text = { 0 };
@@ -154,8 +154,12 @@ static bool parse_text(cxi_parser *ps, void *out) {
   if (!cxi_lexer_expect(lexer, '"')) return false;
   cxi_name name = text.n ? cxi_name_of_n(text.items, text.n) : 0;
   if (text.n && !name) return cxi_parser_out_of_memory(ps);
-  memcpy(out, &name, sizeof name);
+  *out = name;
   return true;
+}
+
+static bool parse_text(cxi_parser *ps, void *out) {
+  return cxi_parser_text(ps, out);
 }
 
 /* -- programs ------------------------------------------------------------- */

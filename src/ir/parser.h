@@ -21,6 +21,9 @@ bool cxi_parser_out_of_memory(cxi_parser *ps);
 /* The program of that name, or NULL with an error. */
 const cxi_program *cxi_parser_program(cxi_parser *ps, cxi_word name);
 bool cxi_parser_dtype(cxi_parser *ps, cx_dtype *out);
+bool cxi_parser_type(cxi_parser *ps, cxi_type *out); /* "f32[3]" */
+/* Quoted text, in scratch memory meanwhile. */
+bool cxi_parser_text(cxi_parser *ps, cxi_name *out);
 bool cxi_parser_dims(cxi_parser *ps, char open, char close, cx_dims *out);
 /* "[name=value, ...]" if the primitive has parameters; in scratch memory. */
 bool cxi_parser_params(cxi_parser *ps, cxi_prim prim, const void **out);

@@ -105,11 +105,15 @@ const cxi_row cxi_row_composite = {
 
 /* -- custom_jvp(x; body, rule) ----------------------------------------------------
  *
- *   rule: (x, dx of floating x) -> (y, dy of floating y) */
+ *   rule: (x, dx of floating x) -> (y, dy of floating y)
+ *
+ * Without a rule the function has no derivative: so ends a recorded rule that
+ * calls its own function. */
 
 static bool jvp_infer(cxi_infer *c) {
   const cxi_custom_jvp_params *p = c->params;
   if (!cxi_call_infer(c, p->body)) return false;
+  if (!p->rule) return true;
   const size_t n = 2 * ((size_t)c->n_in + c->n_out) + 1;
   cxi_type *in = cxi_scratch(n * sizeof *in);
   if (!in) return cxi_infer_fail(c, CX_EMEMORY, "no memory");
@@ -121,7 +125,7 @@ static bool jvp_infer(cxi_infer *c) {
   for (uint32_t i = 0; i < c->n_out; i++) out[n_out++] = c->out[i];
   for (uint32_t i = 0; i < c->n_out; i++)
     if (cxi_type_is_float(c->out[i])) out[n_out++] = c->out[i];
-  if (p->rule && p->rule->n_out != n_out)
+  if (p->rule->n_out != n_out)
     return cxi_infer_fail(c, CX_ETREE, "the rule returns %u values, not %u",
                           p->rule->n_out, n_out);
   return cxi_custom_infer_program(c, "the rule", p->rule, n_in, in, n_out, out);
@@ -131,6 +135,12 @@ static bool jvp_infer(cxi_infer *c) {
 static void jvp_jvp(const cxi_rule *r, const cx *in, const cx *dx, cx *out,
                     cx *dout) {
   const cxi_custom_jvp_params *p = r->params;
+  if (!p->rule) {
+    cxi_fail(CX_ENORULE, "custom_jvp: a derivative of this order of a function "
+                         "whose rule calls the function itself was not "
+                         "recorded");
+    return;
+  }
   cx *args = cxi_call_array(2 * (size_t)r->n_in, sizeof *args);
   cx *results = cxi_call_array(2 * (size_t)r->n_out, sizeof *results);
   if (!args || !results) return;
@@ -191,6 +201,7 @@ static bool batch_rule(const cxi_rule *r, const int *axis, int64_t size,
   do {
     out->body = t->batch(p->body, batched, size, force, batched_out);
     if (!out->body) return false;
+    if (!p->rule) return true;
     memcpy(force, batched_out, r->n_out);
     spread_mask(r->n_out, r->out_types, force, rule_force);
     out->rule = t->batch(p->rule, rule_in, size, rule_force, rule_out);

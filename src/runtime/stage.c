@@ -8,19 +8,8 @@
 #include "ops/ops.h"
 #include "runtime/executables.h"
 #include "runtime/devices.h"
+#include "runtime/stage.h"
 #include "trace/call.h"
-
-/* A program with its trees; text when asked for. */
-struct cx_program {
-  const cxi_program *p; /* a reference */
-  const char *name;
-  uint32_t n_args;
-  cxi_sig *args;
-  cxi_sig out;
-  uint32_t n_leading; /* captures and extras, before the arguments */
-  cxi_item *leading;  /* arrays; own their references */
-  char *text;
-};
 
 struct cx_exe {
   cxi_executable *exe; /* a reference */
@@ -49,28 +38,41 @@ static bool invoke(cxi_invocation *c, const char *what, cx_fn f, int n,
   return true;
 }
 
-static cx_program *program_of(const cxi_invocation *c) {
+cx_program *cxi_program_object(const cxi_program *p, const char *name,
+                               uint32_t n_args, uint32_t n_leading) {
   cx_program *made = cxi_alloc_zeroed(1, sizeof *made);
-  const uint32_t n_leading = c->entry->n_lead + c->entry->n_extras;
-  cxi_sig *args = cxi_alloc((c->n_args + 1) * sizeof *args);
-  cxi_item *leading = cxi_alloc((n_leading + 1) * sizeof *leading);
-  if (!made || !args || !leading) {
+  cxi_sig *args = cxi_alloc((n_args + (size_t)1) * sizeof *args);
+  cxi_name *names = cxi_alloc_zeroed(n_args + (size_t)1, sizeof *names);
+  cxi_item *leading = cxi_alloc((n_leading + (size_t)1) * sizeof *leading);
+  if (!made || !args || !names || !leading) {
     cxi_free(made);
     cxi_free(args);
+    cxi_free(names);
     cxi_free(leading);
     cxi_report_memory();
     return NULL;
   }
-  *made = (cx_program){ .p = cxi_program_retain(c->entry->program),
-                        .name = c->f->code->name,
-                        .n_args = c->n_args,
+  *made = (cx_program){ .p = cxi_program_retain(p),
+                        .name = name,
+                        .n_args = n_args,
                         .args = args,
-                        .out = c->entry->out,
-                        .n_leading = n_leading,
+                        .arg_names = names,
                         .leading = leading };
-  memcpy(args, c->sigs + c->f->n_captures, c->n_args * sizeof *args);
+  return made;
+}
+
+static cx_program *program_of(const cxi_invocation *c) {
+  const uint32_t n_leading = c->entry->n_lead + c->entry->n_extras;
+  cx_program *made = cxi_program_object(c->entry->program, c->f->code->name,
+                                        c->n_args, n_leading);
+  if (!made) return NULL;
+  made->out = c->entry->out;
+  memcpy(made->args, c->sigs + c->f->n_captures,
+         c->n_args * sizeof *made->args);
+  for (uint32_t i = 0; i < c->n_args; i++)
+    made->arg_names[i] = cxi_name_of(cxi_argument_name(c->f->code, i).name);
   for (uint32_t i = 0; i < n_leading; i++)
-    leading[i] = cxi_item_retain(c->operands[i]);
+    made->leading[made->n_leading++] = cxi_item_retain(c->operands[i]);
   return made;
 }
 
@@ -92,6 +94,7 @@ void cx_program_free(cx_program *program) {
     cxi_item_release(program->leading[i]);
   cxi_program_release(program->p);
   cxi_free(program->args);
+  cxi_free(program->arg_names);
   cxi_free(program->leading);
   cxi_free(program->text);
   cxi_free(program);
@@ -116,62 +119,8 @@ cx_fn cx_program_fn_(const cx_program *program, const char *at) {
   cxi_name before __attribute__((cleanup(cxi_left), unused)) = cxi_enter(at);
   if (!program || !cxi_context_need()) return NULL;
   return cxi_fn_of_program(program->p, program->name, program->n_leading,
-                           program->leading, program->n_args, program->args,
-                           program->out);
-}
-
-/* -- text ----------------------------------------------------------------- */
-
-/* Every input is an argument, the results one array or a tuple. */
-static cx_program *with_signature(const cxi_program *p) {
-  cx_program *made = cxi_alloc_zeroed(1, sizeof *made);
-  cxi_sig *args = cxi_alloc((p->n_in + 1) * sizeof *args);
-  cxi_sig *outs = cxi_scratch(p->n_out * sizeof *outs + 1);
-  if (!made || !args || !outs) {
-    cxi_free(made);
-    cxi_free(args);
-    cxi_report_memory();
-    return NULL;
-  }
-  for (uint32_t i = 0; i < p->n_in; i++)
-    args[i] = cxi_sig_of_type(p->values[i].type);
-  for (uint32_t i = 0; i < p->n_out; i++)
-    outs[i] = cxi_sig_of_type(cxi_output_type(p, i));
-  *made = (cx_program){ .p = cxi_program_retain(p),
-                        .name = cxi_name_text(p->name),
-                        .n_args = p->n_in,
-                        .args = args };
-  made->out = p->n_out == 1 ? outs[0] : cxi_sig_tuple(p->n_out, outs);
-  if (made->out) return made;
-  cxi_report_memory();
-  cx_program_free(made);
-  return NULL;
-}
-cx_program *cx_program_parse_(const char *text, const char *at) {
-  cxi_name before __attribute__((cleanup(cxi_left), unused)) = cxi_enter(at);
-  cxi_error error = { 0 };
-  if (!cxi_context_need()) return NULL;
-  const cxi_program *p =
-      text ? cxi_program_parse(text, strlen(text), &error) : NULL;
-  if (!p) {
-    if (text)
-      cxi_report_error("parse", &error);
-    else
-      cxi_report(CX_EUSER, "parse: no text");
-    return NULL;
-  }
-  const cxi_mark mark = cxi_scratch_mark();
-  cx_program *made = with_signature(p);
-  cxi_scratch_reset(mark);
-  cxi_program_release(p);
-  return made;
-}
-cx_fn cx_parse_(const char *text, const char *at) {
-  cxi_name before __attribute__((cleanup(cxi_left), unused)) = cxi_enter(at);
-  cx_program *program = cx_program_parse_(text, NULL);
-  cx_fn f = cx_program_fn_(program, NULL);
-  cx_program_free(program);
-  return f;
+                           program->leading, program->n_args,
+                           program->arg_names, program->args, program->out);
 }
 
 /* -- executables ---------------------------------------------------------- */
@@ -203,8 +152,8 @@ static cx_exe *exe_of(const cxi_invocation *c) {
   }
   if (!good) cxi_error_set(&error, CX_EMEMORY, "out of memory");
   if (good)
-    made->exe = cxi_executable_for(c->entry->program, backend, NULL,
-                                   NULL, &error);
+    made->exe =
+        cxi_executable_for(c->entry->program, backend, NULL, NULL, &error);
   if (good && made->exe) return made;
   cxi_report_error(c->f->code->name, &error);
   if (made)

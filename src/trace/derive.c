@@ -217,18 +217,25 @@ cxi_entry *cxi_derive(cxi_request *q) {
 
 /* -- names of arguments --------------------------------------------------- */
 
-static const cx_def *def_of(const cxi_code *code) {
+/* The innermost function, whose arguments those of the code are; NULL: they
+ * are others. */
+static const cxi_code *innermost(const cxi_code *code) {
   while (code->n_inner) {
     if (code->kind == CXI_CODE_JVP || code->kind == CXI_CODE_VJP) return NULL;
     code = code->inner[0];
   }
-  return code->def;
+  return code;
 }
 
 cxi_argument cxi_argument_name(const cxi_code *code, uint32_t i) {
   cxi_argument out = { "" };
-  const cx_def *def = def_of(code);
-  const char *at = def ? def->args : "";
+  code = innermost(code);
+  if (code && code->arg_names && i < code->n_args) {
+    snprintf(out.name, sizeof out.name, "%s",
+             cxi_name_text(code->arg_names[i]));
+    return out;
+  }
+  const char *at = code && code->def ? code->def->args : "";
   while (i > 0 && *at) {
     at += strcspn(at, ",");
     if (*at) at++;

@@ -273,7 +273,8 @@ cx_fn cx_fn_of_op_(const char *name, const char *at) {
 
 cx_fn cxi_fn_of_program(const cxi_program *p, const char *name, uint32_t n,
                         const cxi_item *captures, uint32_t n_args,
-                        const cxi_sig *args, cxi_sig out) {
+                        const cxi_name *arg_names, const cxi_sig *args,
+                        cxi_sig out) {
   cxi_code draft;
   cxi_bytes key = { 0 };
   cxi_code_draft(&draft, CXI_CODE_PROGRAM, cxi_name_text(cxi_name_of(name)));
@@ -284,11 +285,18 @@ cx_fn cxi_fn_of_program(const cxi_program *p, const char *name, uint32_t n,
   cxi_sig *copy = cxi_arena_alloc(&draft.arena, (n_args + 1) * sizeof *copy);
   if (copy && n_args) memcpy(copy, args, n_args * sizeof *args);
   draft.args = copy;
+  cxi_name *names = NULL;
+  if (arg_names) {
+    names = cxi_arena_alloc(&draft.arena, (n_args + 1) * sizeof *names);
+    if (names && n_args) memcpy(names, arg_names, n_args * sizeof *names);
+    draft.arg_names = names;
+  }
   cxi_bytes_add_u64(&key, (uint64_t)(uintptr_t)p);
   cxi_bytes_add_u32(&key, n);
   cxi_bytes_add_u32(&key, out);
   cxi_bytes_add_text(&key, name);
   if (n_args) cxi_bytes_add(&key, args, n_args * sizeof *args);
-  if (!copy) key.failed = true;
+  if (names && n_args) cxi_bytes_add(&key, names, n_args * sizeof *names);
+  if (!copy || (arg_names && !names)) key.failed = true;
   return cxi_fn_bind(cxi_code_intern(&draft, &key), n, captures);
 }

@@ -88,6 +88,7 @@ struct cxi_code {
   const cxi_program *program; /* PROGRAM: captures, then arguments */
   uint32_t n_args;
   const cxi_sig *args; /* PROGRAM: what it takes, 0: any */
+  const cxi_name *arg_names; /* PROGRAM: or NULL */
   cxi_sig out;
   uint32_t n_inner;
   const cxi_code *inner[3];
@@ -120,9 +121,10 @@ bool cxi_fn_check(cx_fn f);
 void cxi_functions_release(struct cx_fn_ *first);
 
 /* A function that applies a program: its first inputs are the captures, then
- * come the leaves of the arguments. */
+ * come the leaves of the arguments, whose names may be NULL. */
 cx_fn cxi_fn_of_program(const cxi_program *p, const char *name, uint32_t n,
                         const cxi_item *captures, uint32_t n_args,
-                        const cxi_sig *args, cxi_sig out);
+                        const cxi_name *arg_names, const cxi_sig *args,
+                        cxi_sig out);
 
 #endif

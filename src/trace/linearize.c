@@ -25,7 +25,7 @@ static cx_fn linear_fn(const cxi_program *p, const char *name, uint32_t n,
   cxi_item *captures = cxi_scratch(n * sizeof *captures + 1);
   if (!captures) return cxi_report_memory(), NULL;
   for (uint32_t i = 0; i < n; i++) captures[i] = cxi_item_of(residuals[i]);
-  return cxi_fn_of_program(p, name, n, captures, 1, &arg, out);
+  return cxi_fn_of_program(p, name, n, captures, 1, NULL, &arg, out);
 }
 
 static cxi_sig floats_of(cxi_sig sig, const cxi_type *types) {

@@ -250,8 +250,10 @@ static cxi_entry *apply_program(cxi_request *q) {
     if (q->args[i] == code->args[i]) continue;
     cxi_sig_print(got, sizeof got, q->args[i]);
     cxi_sig_print(want, sizeof want, code->args[i]);
-    return cxi_request_fail(q, CX_ESHAPE, "%s: argument %u is %s, not %s",
-                            code->name, i + 1, got, want);
+    const cxi_argument name = cxi_argument_name(code, i);
+    return cxi_request_fail(q, CX_ESHAPE, "%s: argument %u%s%s is %s, not %s",
+                            code->name, i + 1, *name.name ? " " : "",
+                            name.name, got, want);
   }
   return cxi_entry_make(q, cxi_program_retain(code->program), code->out,
                         count_leaves(q->n_captures, q->captures), 0, NULL);

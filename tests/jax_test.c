@@ -1,0 +1,164 @@
+/* jax_test.c - functions that jax2calx wrote, as C loads them: results and
+ * gradients are those that JAX computed (tests/jax/make.py records them). */
+#include <math.h>
+#include <stdlib.h>
+
+#include "support/calls.h"
+
+enum { MOST_LEAVES = 256 };
+
+typedef struct function {
+  const char *name;
+  double tolerance; /* relative to the greatest element */
+} function;
+/* f32 sums and products in another order than XLA's; Cholesky, LU and
+ * triangular systems lose some digits more in XLA, which computes in f32; the
+ * second derivative of sinc is a difference of near numbers, and both are off
+ * from its value in f64. */
+static const function functions[] = {
+  { "mlp_loss", 2e-6 },
+  { "gru", 2e-6 },
+  { "clipped", 1e-6 },
+  { "rule_with_constants", 2e-6 },
+  { "stable_softplus", 1e-6 },
+  { "rule_of_itself", 1e-6 },
+  { "newton", 1e-6 },
+  { "branches", 1e-6 },
+  { "checkpointed", 5e-6 },
+  { "jitted_vmap_of_grad", 1e-5 },
+  { "dropout", 1e-6 },
+  { "trees", 0 },
+  { "dtypes", 0 },
+  { "solved", 5e-6 },
+  { "flax_dense", 5e-6 },
+  { "flax_cnn", 2e-5 },
+  { "flax_transformer", 5e-6 },
+  { "flax_lstm", 2e-6 },
+  { "flax_embed", 2e-6 },
+  { "optax_step", 2e-6 },
+  { "optax_losses", 2e-6 },
+};
+enum { N_FUNCTIONS = sizeof functions / sizeof *functions };
+
+static char path[256];
+static const char *path_of(const char *name, const char *suffix) {
+  snprintf(path, sizeof path, "tests/data/jax/%s%s", name, suffix);
+  return path;
+}
+
+/* -- arguments ------------------------------------------------------------ */
+
+/* Two words as a key. */
+static cx as_key(cx words) {
+  return cx_call(cx_parse("program @wrap(%0: u32[2]) {\n"
+                          "  %1: key[] = random_wrap %0\n"
+                          "  return %1\n"
+                          "}"),
+                 words);
+}
+
+/* The argument's structure with the arrays that stand at its name. */
+static cx argument(const cx_program *p, int i, cx inputs) {
+  cx like = cx_program_arg(p, i), leaves[MOST_LEAVES];
+  const int n = cx_leaf_count(like);
+  assert_true(n <= MOST_LEAVES);
+  for (int k = 0; k < n; k++) {
+    const char *at = cx_leaf_path(like, k);
+    cx leaf =
+        cx_get(inputs, "%s%s%s", cx_program_arg_name(p, i), *at ? "." : "", at);
+    leaves[k] = cx_type(cx_leaf(like, k)) == CX_KEY ? as_key(leaf) : leaf;
+  }
+  return cx_unflatten(like, n, leaves);
+}
+
+static int arguments(const cx_program *p, const char *name, cx *out) {
+  cx inputs = cx_load(path_of(name, ".in.safetensors"));
+  const int n = cx_program_args(p);
+  for (int i = 0; i < n; i++) out[i] = argument(p, i, inputs);
+  assert_good();
+  return n;
+}
+
+/* -- comparing ------------------------------------------------------------ */
+
+static void compare(const function *f, const char *what, cx got, cx want) {
+  cx_dims shape = cx_shape(want);
+  if (cx_type(got) != cx_type(want) || shape.n != cx_ndim(got))
+    fail_msg("%s: %s is %s", f->name, what, cx_show(got));
+  if (f->tolerance == 0) {
+    assert_same_bits(got, want);
+    return;
+  }
+  got = cx_cast(got, CX_F64), want = cx_cast(want, CX_F64);
+  const double scale =
+      cx_size(want) ? cx_item(cx_max(cx_abs(want), CX_ALL_AXES)) : 0;
+  const double most =
+      cx_size(want) ? cx_item(cx_max(cx_abs(cx_sub(got, want)), CX_ALL_AXES))
+                    : 0;
+  assert_good();
+  /* Some gradients are zero but for rounding: those of attention's keys. */
+  if (!(most <= f->tolerance * fmax(scale, 1e-2)))
+    fail_msg("%s: %s is off by %g of %g", f->name, what, most, scale);
+}
+
+/* Against a file, whose arrays have the paths of the result's leaves. */
+static void compare_tree(const function *f, cx got, const char *suffix) {
+  cx want = cx_load(path_of(f->name, suffix));
+  const int n = cx_leaf_count(got);
+  assert_good();
+  if (n != cx_leaf_count(want))
+    fail_msg("%s: %d leaves, not %d", f->name, n, cx_leaf_count(want));
+  for (int i = 0; i < n; i++) {
+    CX_SCOPE;
+    const char *at = cx_leaf_path(got, i);
+    compare(f, at, cx_leaf(got, i), cx_get(want, "%s", *at ? at : "array"));
+  }
+}
+
+/* -- value, gradient, checkpoint, batch ----------------------------------- */
+
+static cx_args differentiated(const char *name) {
+  unsigned long long bits = 0;
+  FILE *file = fopen(path_of(name, ".wrt"), "r");
+  for (int i; file && fscanf(file, "%d", &i) == 1;) bits |= 1ull << i;
+  if (file) fclose(file);
+  return (cx_args){ NULL, bits };
+}
+
+static void check(const function *f) {
+  CX_SCOPE;
+  cx args[CX_MAX_ARGS];
+  cx_program *p = cx_program_load(path_of(f->name, ".calx"));
+  assert_good();
+  const int n = arguments(p, f->name, args);
+  cx_fn g = cx_program_fn(p);
+  cx value = cx_call_n(g, n, args);
+  assert_good();
+  compare_tree(f, value, ".out.safetensors");
+  cx jitted = cx_call_n(cx_jit(g), n, args);
+  for (int i = 0; i < cx_leaf_count(value); i++)
+    assert_same_bits(cx_leaf(jitted, i), cx_leaf(value, i));
+  const cx_args wrt = differentiated(f->name);
+  if (wrt.bits) {
+    cx plain = cx_call_n(cx_value_and_grad(g, .wrt = wrt), n, args);
+    assert_good();
+    compare_tree(f, plain, ".grad.safetensors");
+    cx again =
+        cx_call_n(cx_value_and_grad(cx_checkpoint(g), .wrt = wrt), n, args);
+    for (int i = 0; i < cx_leaf_count(plain); i++)
+      assert_same_bits(cx_leaf(again, i), cx_leaf(plain, i));
+  }
+  cx_program_free(p);
+}
+
+static void test_functions(void **state) {
+  (void)state;
+  for (int i = 0; i < N_FUNCTIONS; i++) check(&functions[i]);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+    cmocka_unit_test_setup_teardown(test_functions, setup, teardown),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

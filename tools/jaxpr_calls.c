@@ -363,19 +363,20 @@ static const json_t *system_part(const jaxpr_equation *e, const char *param,
 static int system_program(jaxpr_program *p, const jaxpr_equation *e, int k,
                           int first, int consts, int all_consts) {
   const json_t *jaxpr = jaxpr_in(system_part(e, "jaxprs", k));
-  ref in[JAXPR_MAX], args[JAXPR_MAX], made[JAXPR_MAX];
   const int n_out = (int)json_array_size(json_object_get(jaxpr, "out"));
+  const size_t n_given = json_array_size(json_object_get(jaxpr, "in"));
+  ref *in, *args = jaxpr_refs(p->w, (size_t)e->n_in);
+  ref *made = jaxpr_refs(p->w, (size_t)n_out);
   int n = 0;
   jaxpr_program r;
-  if (n_out > JAXPR_MAX) {
-    jaxpr_fail(p->w, "too many results");
-    return 0;
-  }
   jaxpr_open(&r, p->w);
-  rule_inputs(&r, e, false, in);
+  rule_inputs(&r, e, false, &in);
   for (int i = 0; i < consts; i++) args[n++] = in[first + i];
   for (int i = all_consts; i < e->n_in; i++) args[n++] = in[i];
-  jaxpr_inline(&r, jaxpr, args, made);
+  if (n_given == (size_t)n)
+    jaxpr_inline(&r, jaxpr, args, made);
+  else
+    jaxpr_fail(p->w, "a part of a linear system takes other operands");
   return jaxpr_close(&r, e->n_in, in, n_out, made);
 }
 

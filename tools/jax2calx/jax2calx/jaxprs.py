@@ -7,7 +7,6 @@ Rules of custom_jvp and custom_vjp are traced, for rules inside rules too.
 import jax
 import numpy as np
 from jax import numpy as jnp
-from jax.extend import core
 
 from . import params, refuse
 
@@ -279,6 +278,28 @@ def cond(body, eqn, operands):
     return "cond", operands[:1] + atoms(body, arrays) + operands[1:], k
 
 
+SYSTEM_PARTS = ("matvec", "vecmat", "solve", "transpose_solve")
+
+
+def linear_solve(body, eqn, operands):
+    """A system with the functions that apply and solve it."""
+    lengths, jaxprs = eqn.params["const_lengths"], eqn.params["jaxprs"]
+    k = {"const_lengths": {}, "jaxprs": {}}
+    moved, at = [], 0
+    for part in SYSTEM_PARTS:
+        n = getattr(lengths, part)
+        own, at = operands[at:at + n], at + n
+        jaxpr = getattr(jaxprs, part)
+        if jaxpr is None:
+            continue
+        b = write(jaxpr, body.deep)
+        arrays = arrays_of(b)
+        k["jaxprs"][part] = b.json(lead=arrays)
+        k["const_lengths"][part] = len(arrays) + n
+        moved += atoms(body, arrays) + own
+    return "custom_linear_solve", moved + operands[at:], k
+
+
 # -- custom rules -------------------------------------------------------------
 
 def called(eqn):
@@ -320,11 +341,11 @@ def without_rule(body, name, operands, value):
     }
 
 
-def custom_jvp(body, eqn, operands, value=None):
+def custom_jvp(body, eqn, operands):
     avals = [v.aval for v in eqn.invars]
     out_avals = [v.aval for v in eqn.outvars]
     f = function_of(eqn)
-    value = write(value or called(eqn), body.deep)
+    value = write(called(eqn), body.deep)
     if body.deep == RULES_DEEP:
         return without_rule(body, "custom_jvp_call", operands, value)
 
@@ -390,10 +411,10 @@ def vjp_jaxprs_of(eqn, avals, out_avals, fixed):
     return first, second, kept["n"]
 
 
-def custom_vjp(body, eqn, operands, value=None):
+def custom_vjp(body, eqn, operands):
     avals = [v.aval for v in eqn.invars]
     out_avals = [v.aval for v in eqn.outvars]
-    value = write(value or called(eqn), body.deep)
+    value = write(called(eqn), body.deep)
     if body.deep == RULES_DEEP:
         return without_rule(body, "custom_vjp_call", operands, value)
     fixed, first, second, n = vjp_jaxprs(eqn, avals, out_avals)
@@ -410,35 +431,6 @@ def custom_vjp(body, eqn, operands, value=None):
         "bwd_out_zeros": constant_of(fixed, avals, arrays),
     }
     return "custom_vjp_call", operands + atoms(body, arrays), k
-
-
-def primitives_of(jaxpr):
-    """The names of all primitives, nested ones too."""
-    jaxpr, _ = opened(jaxpr)
-    for eqn in jaxpr.eqns:
-        yield eqn.primitive.name
-        for x in eqn.params.values():
-            for inner in x if isinstance(x, (tuple, list)) else (x,):
-                if hasattr(inner, "eqns") or hasattr(inner, "jaxpr"):
-                    yield from primitives_of(inner)
-
-
-def linear_solve(body, eqn, operands):
-    """custom_linear_solve: the solution, and the rule that JAX has for it.
-
-    A direct solution can be transposed, so that the rule of forward mode serves
-    all; one that iterates gets the rule of reverse mode alone."""
-    lengths, solve = eqn.params["const_lengths"], eqn.params["jaxprs"].solve
-    begin = lengths.matvec + lengths.vecmat
-    first = sum(lengths)
-
-    def solution(*args):
-        return core.jaxpr_as_fun(solve)(*args[begin:begin + lengths.solve],
-                                        *args[first:])
-
-    value = jax.make_jaxpr(solution)(*specs([v.aval for v in eqn.invars]))
-    rule = custom_vjp if "while" in primitives_of(solve) else custom_jvp
-    return rule(body, eqn, operands, value)
 
 
 NESTING = {

@@ -46,5 +46,6 @@
 #include "calx/linalg.h"       /* 22. linear algebra */
 #include "calx/implicit.h"     /* 23. implicit solutions */
 #include "calx/sort.h"         /* 24. sorting, searching, counting */
+#include "calx/compose.h"      /* 25. compositions of the above */
 
 #endif

@@ -8,7 +8,7 @@ build=$1 seconds=${2:-10}
 root=$(cd "$(dirname "$0")/../.." && pwd)
 corpus=$build/fuzz
 export ASAN_OPTIONS=allocator_may_return_null=1
-mkdir -p "$corpus"/{safetensors,npy,tokenizer,record,text}
+mkdir -p "$corpus"/{safetensors,npy,tokenizer,record,text,function}
 
 # Every 25th short case of the records.
 seed_records() {
@@ -36,11 +36,12 @@ seed_texts() {
 
 cp "$root"/tests/data/reports/files/*.safetensors "$corpus/safetensors"
 cp "$root"/tests/data/reports/files/*.npy "$corpus/npy"
+cp "$root"/tests/data/jax/*.calx "$corpus/function"
 cp "$root"/tests/fuzz/seeds/tokenizer_* "$corpus/tokenizer"
 [ -n "$(ls "$corpus/record")" ] || seed_records
 [ -n "$(ls "$corpus/text")" ] || seed_texts
 
-for name in safetensors npy tokenizer record text; do
+for name in safetensors npy tokenizer record text function; do
   echo "$name: $seconds s"
   "$build/bin/fuzz/${name}_fuzz" -max_total_time="$seconds" -max_len=4096 \
     -rss_limit_mb=4096 -timeout=20 -artifact_prefix="$corpus/$name-" \

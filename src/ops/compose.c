@@ -1,0 +1,317 @@
+/* compose.c - functions of NumPy made of the public operations. */
+#include "calx/compose.h"
+
+#include <math.h>
+
+#include "calx/array.h"
+#include "calx/index.h"
+#include "calx/product.h"
+#include "calx/reduce.h"
+#include "calx/shape.h"
+#include "calx/tree.h"
+#include "ops/ops.h"
+
+static cx one(cx_op op, cx a) {
+  return cx_unary_(op, a, NULL);
+}
+static cx two(cx_op op, cx a, cx b) {
+  return cx_fold_(op, 2, (const cx[]){ a, b }, NULL);
+}
+static cx choose(cx condition, cx a, cx b) {
+  return cx_where_(3, (const cx[]){ condition, a, b }, NULL);
+}
+static cx number(double x) {
+  return cx_lit_f(x);
+}
+static cx sum(cx a, int axis) {
+  return cx_reduce_(CX_RED_SUM, a, (cx_dims){ .n = 1, .d = { axis } },
+                    (cx_reduce_opt){ .size_ = sizeof(cx_reduce_opt) }, NULL);
+}
+
+/* -- elementwise ---------------------------------------------------------- */
+
+cx cx_is_inf_(cx a, const char *at) {
+  const cxi_name before = cxi_enter(at);
+  const cx finite = one(CX_OP_IS_FINITE, a), nan = one(CX_OP_IS_NAN, a);
+  return cxi_leave(before, one(CX_OP_NOT, two(CX_OP_OR, finite, nan)));
+}
+
+cx cx_nan_to_num_(cx a, const char *at) {
+  const cxi_name before = cxi_enter(at);
+  const cx infinite = cx_full_like_(a, number(INFINITY), NULL);
+  const cx most = two(CX_OP_NEXTAFTER, infinite, number(0));
+  const cx clear = choose(one(CX_OP_IS_NAN, a), number(0), a);
+  return cxi_leave(
+      before,
+      cx_clip_(3, (const cx[]){ clear, one(CX_OP_NEG, most), most }, NULL));
+}
+
+/* Two formulas, each where it is exact; the other sees a harmless number.
+ * Maechler 2012, "Accurately computing log(1 - exp(-|a|))". */
+cx cx_log1mexp_(cx a, const char *at) {
+  const cxi_name before = cxi_enter(at);
+  const cx small = two(CX_OP_LT, a, number(M_LN2));
+  const cx near = choose(small, a, number(1));
+  const cx far = choose(small, number(1), a);
+  const cx low =
+      one(CX_OP_LOG, one(CX_OP_NEG, one(CX_OP_EXPM1, one(CX_OP_NEG, near))));
+  const cx high =
+      one(CX_OP_LOG1P, one(CX_OP_NEG, one(CX_OP_EXP, one(CX_OP_NEG, far))));
+  return cxi_leave(before, choose(small, low, high));
+}
+
+cx cx_is_close_(cx a, cx b, double rtol, double atol, const char *at) {
+  const cxi_name before = cxi_enter(at);
+  const cx size = one(CX_OP_ABS, b);
+  const cx room =
+      two(CX_OP_ADD, two(CX_OP_MUL, number(rtol), size), number(atol));
+  const cx near = two(CX_OP_LE, one(CX_OP_ABS, two(CX_OP_SUB, a, b)), room);
+  const cx finite = two(CX_OP_AND, near, one(CX_OP_IS_FINITE, b));
+  return cxi_leave(before, two(CX_OP_OR, two(CX_OP_EQ, a, b), finite));
+}
+
+cx cx_is_in_(cx a, cx values, const char *at) {
+  const cxi_name before = cxi_enter(at);
+  const cx_dims last = { .n = 1, .d = { -1 } };
+  cx poison;
+  if (!cxi_operand("is_in", &a, &poison)) return cxi_leave(before, poison);
+  const cx list = cx_reshape_(values, last, NULL);
+  const cx equal = two(CX_OP_EQ, cx_expand_(a, last, NULL), list);
+  return cxi_leave(before,
+                   cx_reduce_(CX_RED_ANY, equal, last,
+                              (cx_reduce_opt){ .size_ = sizeof(cx_reduce_opt) },
+                              NULL));
+}
+
+cx cx_glu_(cx a, int axis, const char *at) {
+  const cxi_name before = cxi_enter(at);
+  cx poison;
+  if (!cxi_operand("glu", &a, &poison) || !cxi_axis("glu", a, &axis, &poison))
+    return cxi_leave(before, poison);
+  const int64_t n = cxi_shape_at(a).d[axis];
+  if (n % 2)
+    return cxi_leave(before,
+                     cxi_fail(CX_ESHAPE,
+                              "glu: the extent %lld of axis %d of %s "
+                              "is odd",
+                              (long long)n, axis, cxi_shown_of(a).text));
+  const cx gate = one(CX_OP_SIGMOID, cxi_slice_axis(a, axis, n / 2, n));
+  return cxi_leave(before,
+                   two(CX_OP_MUL, cxi_slice_axis(a, axis, 0, n / 2), gate));
+}
+
+/* -- along an axis -------------------------------------------------------- */
+
+cx cx_move_axis_(cx a, int from, int to, const char *at) {
+  const cxi_name before = cxi_enter(at);
+  cx poison;
+  if (!cxi_operand("move_axis", &a, &poison) ||
+      !cxi_axis("move_axis", a, &from, &poison) ||
+      !cxi_axis("move_axis", a, &to, &poison))
+    return cxi_leave(before, poison);
+  cx_dims order = { .n = cxi_rank_at(a) };
+  for (int i = 0, next = 0; i < order.n; i++) {
+    next += next == from;
+    order.d[i] = i == to ? from : next++;
+  }
+  return cxi_leave(before, cxi_transpose(a, order));
+}
+
+cx cx_diff_(cx a, int axis, const char *at) {
+  const cxi_name before = cxi_enter(at);
+  cx poison;
+  if (!cxi_operand("diff", &a, &poison) || !cxi_axis("diff", a, &axis, &poison))
+    return cxi_leave(before, poison);
+  const int64_t n = cxi_shape_at(a).d[axis];
+  if (n < 1)
+    return cxi_leave(before, cxi_fail(CX_ESHAPE, "diff: axis %d of %s is empty",
+                                      axis, cxi_shown_of(a).text));
+  return cxi_leave(before, two(CX_OP_SUB, cxi_slice_axis(a, axis, 1, n),
+                               cxi_slice_axis(a, axis, 0, n - 1)));
+}
+
+cx cx_trapezoid_(cx y, cx x, int axis, const char *at) {
+  const cxi_name before = cxi_enter(at);
+  cx poison;
+  if (!cxi_operand("trapezoid", &y, &poison) ||
+      !cxi_operand("trapezoid", &x, &poison) ||
+      !cxi_axis("trapezoid", y, &axis, &poison))
+    return cxi_leave(before, poison);
+  const int64_t n = cxi_shape_at(y).d[axis];
+  const cx_dims own = cxi_shape_at(x), all = cxi_shape_at(y);
+  if (n < 1 || (own.n == 1 ? own.d[0] != n : !cxi_dims_equal(&own, &all)))
+    return cxi_leave(
+        before,
+        cxi_fail(CX_ESHAPE, "trapezoid: positions %s do not fit axis %d of %s",
+                 cxi_shown_of(x).text, axis, cxi_shown_of(y).text));
+  if (own.n > 1) x = cx_move_axis_(x, axis, -1, NULL);
+  y = cx_move_axis_(y, axis, -1, NULL);
+  const int last = all.n - 1;
+  const cx pairs = two(CX_OP_ADD, cxi_slice_axis(y, last, 1, n),
+                       cxi_slice_axis(y, last, 0, n - 1));
+  const cx area = two(CX_OP_MUL, pairs, cx_diff_(x, -1, NULL));
+  return cxi_leave(before, two(CX_OP_MUL, number(0.5), sum(area, -1)));
+}
+
+cx cx_meshgrid_(int n, const cx *arrays, const char *at) {
+  const cxi_name before = cxi_enter(at);
+  cx items[CX_MAX_DIMS], poison = { 0, 0 };
+  cx_dims shape = { .n = n };
+  if (!cxi_list_given("meshgrid", n, arrays, &poison))
+    return cxi_leave(before, poison);
+  if (n > CX_MAX_DIMS)
+    return cxi_leave(before, cxi_fail(CX_ESHAPE,
+                                      "meshgrid: %d arrays, at most "
+                                      "%d",
+                                      n, CX_MAX_DIMS));
+  for (int i = 0; i < n; i++) {
+    items[i] = arrays[i];
+    if (!cxi_operand("meshgrid", &items[i], &poison))
+      return cxi_leave(before, poison);
+    if (cxi_rank_at(items[i]) != 1)
+      return cxi_leave(before, cxi_fail(CX_ESHAPE,
+                                        "meshgrid: item %d is %s, not of "
+                                        "rank 1",
+                                        i, cxi_shown_of(items[i]).text));
+    shape.d[i] = cxi_shape_at(items[i]).d[0];
+  }
+  for (int i = 0; i < n; i++)
+    items[i] =
+        cxi_broadcast_in_dim(items[i], shape, (cx_dims){ .n = 1, .d = { i } });
+  return cxi_leave(before, cx_tuple_(n, items, NULL));
+}
+
+/* -- products ------------------------------------------------------------- */
+
+cx cx_tensordot_(cx a, cx b, int n, const char *at) {
+  const cxi_name before = cxi_enter(at);
+  cx poison;
+  if (!cxi_operand("tensordot", &a, &poison) ||
+      !cxi_operand("tensordot", &b, &poison))
+    return cxi_leave(before, poison);
+  const int rank = cxi_rank_at(a);
+  if (n < 0 || n > rank || n > cxi_rank_at(b))
+    return cxi_leave(before,
+                     cxi_fail(CX_ESHAPE, "tensordot: %d axes of %s and %s", n,
+                              cxi_shown_of(a).text, cxi_shown_of(b).text));
+  const cx_dot_dims dims = { .contract_a = cxi_dims_range(rank - n, rank),
+                             .contract_b = cxi_dims_range(0, n) };
+  return cxi_leave(
+      before, cx_dot_general_(NULL, a, b, dims,
+                              (cx_dot_opt){ .size_ = sizeof(cx_dot_opt) }));
+}
+
+/* Axis i of a at 2 i, those of b at 2 i + 1; the lower rank has 1s in front. */
+static cx interleaved(cx x, int rank, int place) {
+  const cx_dims own = cxi_shape_at(x);
+  cx_dims shape = { .n = 2 * rank };
+  for (int i = 0; i < rank; i++) {
+    const int k = i - (rank - own.n);
+    shape.d[2 * i] = shape.d[2 * i + 1] = 1;
+    if (k >= 0) shape.d[2 * i + place] = own.d[k];
+  }
+  return cxi_reshape(x, shape);
+}
+
+cx cx_kron_(cx a, cx b, const char *at) {
+  const cxi_name before = cxi_enter(at);
+  cx poison;
+  if (!cxi_operand("kron", &a, &poison) || !cxi_operand("kron", &b, &poison))
+    return cxi_leave(before, poison);
+  const int rank =
+      cxi_rank_at(a) > cxi_rank_at(b) ? cxi_rank_at(a) : cxi_rank_at(b);
+  if (2 * rank > CX_MAX_DIMS)
+    return cxi_leave(before,
+                     cxi_fail(CX_ESHAPE, "kron: ranks up to 4, got %s and %s",
+                              cxi_shown_of(a).text, cxi_shown_of(b).text));
+  const cx all =
+      two(CX_OP_MUL, interleaved(a, rank, 0), interleaved(b, rank, 1));
+  if (cxi_is_poison(all)) return cxi_leave(before, all);
+  const cx_dims pairs = cxi_shape_at(all);
+  cx_dims shape = { .n = rank };
+  for (int i = 0; i < rank; i++)
+    shape.d[i] = pairs.d[2 * i] * pairs.d[2 * i + 1];
+  return cxi_leave(before, cxi_reshape(all, shape));
+}
+
+static bool is_vector_of_three(cx a) {
+  const cx_dims shape = cxi_shape_at(a);
+  return shape.n > 0 && shape.d[shape.n - 1] == 3;
+}
+
+/* a[i+1] b[i+2] - a[i+2] b[i+1], indices modulo 3 */
+cx cx_cross_(cx a, cx b, const char *at) {
+  const cxi_name before = cxi_enter(at);
+  cx poison;
+  if (!cxi_operand("cross", &a, &poison) || !cxi_operand("cross", &b, &poison))
+    return cxi_leave(before, poison);
+  if (!is_vector_of_three(a) || !is_vector_of_three(b))
+    return cxi_leave(before,
+                     cxi_fail(CX_ESHAPE,
+                              "cross: the last axes have 3 items, got %s and "
+                              "%s",
+                              cxi_shown_of(a).text, cxi_shown_of(b).text));
+  const cx first =
+      two(CX_OP_MUL, cx_roll_(a, -1, -1, NULL), cx_roll_(b, -2, -1, NULL));
+  const cx second =
+      two(CX_OP_MUL, cx_roll_(a, -2, -1, NULL), cx_roll_(b, -1, -1, NULL));
+  return cxi_leave(before, two(CX_OP_SUB, first, second));
+}
+
+cx cx_polyval_(cx p, cx x, const char *at) {
+  const cxi_name before = cxi_enter(at);
+  cx poison;
+  if (!cxi_operand("polyval", &p, &poison)) return cxi_leave(before, poison);
+  if (cxi_rank_at(p) < 1)
+    return cxi_leave(before,
+                     cxi_fail(CX_ESHAPE, "polyval: coefficients (k), got %s",
+                              cxi_shown_of(p).text));
+  const int64_t k = cxi_shape_at(p).d[0];
+  const cx_dims front = { .n = 1, .d = { 0 } };
+  cx value = cx_full_like_(x, cx_lit_i(0), NULL);
+  for (int64_t i = 0; i < k; i++) {
+    const cx c = cx_squeeze_(cxi_slice_axis(p, 0, i, i + 1), front, NULL);
+    value = two(CX_OP_ADD, two(CX_OP_MUL, value, x), c);
+  }
+  return cxi_leave(before, value);
+}
+
+cx cx_cov_(cx a, double ddof, const char *at) {
+  const cxi_name before = cxi_enter(at);
+  cx poison;
+  if (!cxi_operand("cov", &a, &poison)) return cxi_leave(before, poison);
+  if (cxi_rank_at(a) != 2)
+    return cxi_leave(before, cxi_fail(CX_ESHAPE, "cov: wants (n, m), got %s",
+                                      cxi_shown_of(a).text));
+  const double m = (double)cxi_shape_at(a).d[1];
+  const cx mean = cx_reduce_(
+      CX_RED_MEAN, a, (cx_dims){ .n = 1, .d = { 1 } },
+      (cx_reduce_opt){ .size_ = sizeof(cx_reduce_opt), .keepdims = true },
+      NULL);
+  const cx rest = two(CX_OP_SUB, a, mean);
+  const cx products =
+      cx_einsum_("ik,jk->ij", 2, (const cx[]){ rest, rest }, NULL);
+  return cxi_leave(before, two(CX_OP_DIV, products, number(m - ddof)));
+}
+
+cx cx_segment_sum_(cx a, cx ids, int64_t segments, const char *at) {
+  const cxi_name before = cxi_enter(at);
+  cx poison;
+  if (!cxi_operand("segment_sum", &a, &poison) ||
+      !cxi_operand("segment_sum", &ids, &poison))
+    return cxi_leave(before, poison);
+  cx_dims shape = cxi_shape_at(a);
+  const cx_dims own = cxi_shape_at(ids);
+  if (shape.n < 1 || own.n != 1 || own.d[0] != shape.d[0] || segments < 0)
+    return cxi_leave(
+        before,
+        cxi_fail(CX_ESHAPE, "segment_sum: %s by the ids %s into %lld segments",
+                 cxi_shown_of(a).text, cxi_shown_of(ids).text,
+                 (long long)segments));
+  shape.d[0] = segments;
+  const cx zeros = cx_full_(cx_lit_i(0), cxi_dtype_at(a), shape, NULL);
+  const cx_at_opt opt = { .size_ = sizeof opt };
+  return cxi_leave(before, cx_update_(CX_AT_ADD, zeros, 1,
+                                      (const cx_ix[]){ cx_ix_array_(ids) }, a,
+                                      opt, NULL));
+}

@@ -35,31 +35,68 @@ static bool write_constants(FILE *out, const json_t *jaxpr, const char **why) {
   return true;
 }
 
-/* Signature, constants, the program in its canonical form. */
+/* Behind the name of a signature; NULL: it has none. */
+static const char *behind_name(const char *signature) {
+  static const char function[] = "function ";
+  if (strncmp(signature, function, sizeof function - 1)) return NULL;
+  const char *at = signature + sizeof function - 1;
+  if (*at != '"') return strchr(at, '(');
+  for (at++; *at && *at != '"'; at++)
+    if (*at == '\\' && at[1]) at++;
+  return *at ? at + 1 : NULL;
+}
+
+/* Whether signature and program fit: the constants are an argument more. */
+static bool fits(const char *signature, const json_t *jaxpr,
+                 const char *program) {
+  const char *args = behind_name(signature);
+  const json_t *consts = json_object_get(jaxpr, "consts");
+  jaxpr_writer w = { 0 };
+  char *text = NULL;
+  size_t bytes, i;
+  json_t *x;
+  FILE *to = args ? open_memstream(&text, &bytes) : NULL;
+  if (!to) return false;
+  fputs("function check(constants: (", to);
+  json_array_foreach(consts, i, x) {
+    const ref t = jaxpr_binding(&w, x);
+    fprintf(to, "%s%s", i ? ", " : "", jaxpr_type(t.dtype, t.shape));
+  }
+  while (*args == '(' || *args == ' ') args++;
+  fprintf(to, ")%s%s\n%s", *args == ')' ? "" : ", ", args, program);
+  fclose(to);
+  cx_program *p = cx_program_parse(text);
+  const bool good = p != NULL;
+  cx_program_free(p);
+  free(text);
+  return good;
+}
+
+/* Signature, constants, the program in its canonical form. False with why, or
+ * NULL if an error is kept. */
 static bool write_program(FILE *out, const json_t *record, const char *text,
                           const char **why) {
   const char *signature =
       json_string_value(json_object_get(record, "signature"));
   const json_t *jaxpr = json_object_get(record, "jaxpr");
-  if (!signature || strchr(signature, '\n')) {
+  if (!signature || strchr(signature, '\n') || !behind_name(signature)) {
     *why = "no signature";
     return false;
   }
   cx_program *p = cx_program_parse(text);
-  if (!p) {
-    *why = NULL;
-    return false;
+  bool ok = p && fits(signature, jaxpr, cx_program_text(p));
+  if (ok) {
+    fprintf(out, "%s\n", signature);
+    ok = write_constants(out, jaxpr, why);
   }
-  fprintf(out, "%s\n", signature);
-  const bool ok = write_constants(out, jaxpr, why);
   if (ok) fputs(cx_program_text(p), out);
   cx_program_free(p);
   return ok;
 }
 
 /* Under another name first, so that no half of a file is left. */
-static int write_file(const char *path, const json_t *record,
-                      const char *text) {
+static int write_file(const char *source, const char *path,
+                      const json_t *record, const char *text) {
   char part[4096];
   const char *why = NULL;
   if (snprintf(part, sizeof part, "%s.part", path) >= (int)sizeof part)
@@ -71,7 +108,9 @@ static int write_file(const char *path, const json_t *record,
   if (ok && rename(part, path)) ok = false, why = "cannot be written";
   if (ok) return 0;
   remove(part);
-  return why ? fail(path, why) : command_status();
+  if (why) return fail(source, why);
+  fprintf(stderr, "calx: %s:\n", source);
+  return command_status();
 }
 
 static int import(const char *source, const char *path) {
@@ -84,7 +123,7 @@ static int import(const char *source, const char *path) {
        why[256];
   int status = 1;
   if (text)
-    status = write_file(path, record, text);
+    status = write_file(source, path, record, text);
   else if (w.missing[0]) {
     snprintf(why, sizeof why, "Calx has nothing for %s", w.missing);
     fail(source, why);

@@ -127,7 +127,7 @@ static void test_refused(void **state) {
           cx_meshgrid(s, s, s, s, s, s, s, s, s));
   REFUSED(CX_ESHAPE, "tensordot: 3 axes of f32[2,3] and f32[3]",
           cx_tensordot(m, x, 3));
-  REFUSED(CX_ESHAPE, "kron: ranks up to 4",
+  REFUSED(CX_ESHAPE, "kron: up to",
           cx_kron(x, cx_zeros(CX_F32, 1, 1, 1, 1, 1)));
   REFUSED(CX_ESHAPE, "cross: the last axes have 3 items, got f32[3] and f32[1]",
           cx_cross(x, s));

@@ -55,8 +55,6 @@ CX_API CX_USED cx cx_meshgrid_(int n, const cx *arrays, const char *at);
 
 /* Sums over the last n axes of a with the first n of b. */
 #define cx_tensordot(a, b, n) cx_tensordot_((a), (b), (n), CX_AT)
-/* Kronecker's product: axis i has a's extent times b's. Ranks up to 4. */
-#define cx_kron(a, b) cx_kron_((a), (b), CX_AT)
 /* Of vectors of three in the last axis. CX_ESHAPE for another extent. */
 #define cx_cross(a, b) cx_cross_((a), (b), CX_AT)
 /* p[0] x^(k-1) + ... + p[k-1] by Horner's rule, p (k, ...) coefficients. */
@@ -69,7 +67,6 @@ CX_API CX_USED cx cx_meshgrid_(int n, const cx *arrays, const char *at);
 #define cx_segment_sum(a, ids, segments) \
   cx_segment_sum_((a), (ids), (segments), CX_AT)
 CX_API CX_USED cx cx_tensordot_(cx a, cx b, int n, const char *at);
-CX_API CX_USED cx cx_kron_(cx a, cx b, const char *at);
 CX_API CX_USED cx cx_cross_(cx a, cx b, const char *at);
 CX_API CX_USED cx cx_polyval_(cx p, cx x, const char *at);
 CX_API CX_USED cx cx_cov_(cx a, double ddof, const char *at);

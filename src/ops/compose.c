@@ -201,39 +201,6 @@ cx cx_tensordot_(cx a, cx b, int n, const char *at) {
                               (cx_dot_opt){ .size_ = sizeof(cx_dot_opt) }));
 }
 
-/* Axis i of a at 2 i, those of b at 2 i + 1; the lower rank has 1s in front. */
-static cx interleaved(cx x, int rank, int place) {
-  const cx_dims own = cxi_shape_at(x);
-  cx_dims shape = { .n = 2 * rank };
-  for (int i = 0; i < rank; i++) {
-    const int k = i - (rank - own.n);
-    shape.d[2 * i] = shape.d[2 * i + 1] = 1;
-    if (k >= 0) shape.d[2 * i + place] = own.d[k];
-  }
-  return cxi_reshape(x, shape);
-}
-
-cx cx_kron_(cx a, cx b, const char *at) {
-  const cxi_name before = cxi_enter(at);
-  cx poison;
-  if (!cxi_operand("kron", &a, &poison) || !cxi_operand("kron", &b, &poison))
-    return cxi_leave(before, poison);
-  const int rank =
-      cxi_rank_at(a) > cxi_rank_at(b) ? cxi_rank_at(a) : cxi_rank_at(b);
-  if (2 * rank > CX_MAX_DIMS)
-    return cxi_leave(before,
-                     cxi_fail(CX_ESHAPE, "kron: ranks up to 4, got %s and %s",
-                              cxi_shown_of(a).text, cxi_shown_of(b).text));
-  const cx all =
-      two(CX_OP_MUL, interleaved(a, rank, 0), interleaved(b, rank, 1));
-  if (cxi_is_poison(all)) return cxi_leave(before, all);
-  const cx_dims pairs = cxi_shape_at(all);
-  cx_dims shape = { .n = rank };
-  for (int i = 0; i < rank; i++)
-    shape.d[i] = pairs.d[2 * i] * pairs.d[2 * i + 1];
-  return cxi_leave(before, cxi_reshape(all, shape));
-}
-
 static bool is_vector_of_three(cx a) {
   const cx_dims shape = cxi_shape_at(a);
   return shape.n > 0 && shape.d[shape.n - 1] == 3;

@@ -98,6 +98,17 @@ static const cxi_prim rows[] = { CXI_PRIM_dot_general };
 static row_group family = { values,        COUNT(values), errors,
                             COUNT(errors), rows,          COUNT(rows) };
 
+static void evaluate(const cxi_dot_general_params *p, const cxi_view *a,
+                     const cxi_view *b, const cxi_view *addend,
+                     const cxi_view *out) {
+  const int64_t bytes = cxi_dot_workspace(p, a, b);
+  assert_true(bytes >= 0);
+  void *workspace = malloc((size_t)bytes + 1);
+  assert_non_null(workspace);
+  cxi_dot_evaluate(p, a, b, addend, out, workspace);
+  free(workspace);
+}
+
 /* Every element is one chain of fma over k from 0, whatever the blocks. */
 static void test_order(void **state) {
   (void)state;
@@ -114,7 +125,7 @@ static void test_order(void **state) {
     const cxi_dot_general_params p = { .lhs_contract = { 1, { 0 } },
                                        .rhs_contract = { 1, { 1 } },
                                        .type = CX_F32 };
-    assert_true(cxi_dot_evaluate(&p, &a, &b, NULL, &y, NULL));
+    evaluate(&p, &a, &b, NULL, &y);
     const float *pa = a.data, *pb = b.data, *py = y.data;
     for (int64_t i = 0; i < m; i++)
       for (int64_t j = 0; j < n; j++) {
@@ -166,7 +177,7 @@ static void test_any_axes(void **state) {
       if (role[l] == 3) of_y[y.shape.n] = l, y.shape.d[y.shape.n++] = size[l];
     cxi_view va = array_random(a, &seed), vb = array_random(b, &seed);
     cxi_view vy = array_random(y, &seed), vc = array_random(y, &seed);
-    assert_true(cxi_dot_evaluate(&p, &va, &vb, &vc, &vy, NULL));
+    evaluate(&p, &va, &vb, &vc, &vy);
     /* All letters run; y adds up. */
     cx_dims all = { .n = LETTERS };
     for (int l = 0; l < LETTERS; l++) all.d[l] = size[l];

@@ -213,7 +213,7 @@ static void test_cut_off_anywhere(void **state) {
 }
 static void test_hostile_archives(void **state) {
   (void)state;
-  unsigned char a[256];
+  unsigned char a[256] = { 0 };
   const size_t n =
       make_npy(a, 1, "{'descr': '<f4', 'fortran_order': False, 'shape': (2,)}",
                "12345678", 8);

@@ -93,6 +93,7 @@ struct cxi_eval {
   bool (*run)(cxi_eval *, const cxi_program *, const cxi_view *in,
               const bool *give, cxi_view *out);
   void (*release)(cxi_eval *, cxi_view *owned); /* frees an owned buffer */
+  void *workspace;            /* of as many bytes as the row says, 64-aligned */
   cxi_error *error;
 };
 
@@ -156,6 +157,10 @@ struct cxi_row {
 
   /* Effects of the equation itself; NULL: none. */
   uint16_t (*effects)(const void *params);
+  /* The bytes of workspace for operands and results of these types and strides,
+   * whose elements are not there yet; -1: more than there can be. NULL: none. */
+  int64_t (*workspace)(const cxi_eval *, const cxi_view *in,
+                       const cxi_view *out);
   int in_place;               /* operand + 1 whose buffer result 0 may take */
 
   /* Floating-point operations. NULL: by form, see cxi_program_flops. */
@@ -169,6 +174,8 @@ struct cxi_row {
   double lo, hi;
 };
 const cxi_row *cxi_row_of(cxi_prim prim);
+/* The row's evaluate with a workspace that is allocated for it. */
+bool cxi_evaluate(cxi_eval *e, const cxi_view *in, cxi_view *out);
 /* The row's expansion as a program from operands to results, with a
  * reference; NULL with *error. */
 const cxi_program *cxi_row_expand(const cxi_rule *r, cxi_error *error);

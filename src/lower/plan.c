@@ -198,8 +198,9 @@ static void place_root(planning *p, uint32_t root) {
   if (p->last[root] > b->last) b->last = p->last[root];
 }
 
-/* Buffers for results and workspaces in the order in which they begin. */
-static void collect_buffers(planning *p) {
+/* Buffers for results and workspaces in the order in which they begin; false if
+ * there cannot be as much. */
+static bool collect_buffers(planning *p) {
   cxi_schedule *s = p->s;
   uint32_t literal = 0;
   for (uint32_t v = 0; v < s->graph.n_values; v++) {
@@ -219,11 +220,13 @@ static void collect_buffers(planning *p) {
             ? cxi_loop_workspace(unit)
             : p->backend->workspace(unit);
     if (!unit->workspace_bytes) continue;
+    if (unit->workspace_bytes == CXI_NO_WORKSPACE) return false;
     unit->workspace = (cxi_ref){ CXI_BASE_SLAB, (int64_t)p->n_buffers };
     p->holds[p->n_buffers] = NONE;
     p->buffers[p->n_buffers++] =
         (cxi_interval){ u, u, unit->workspace_bytes, 0 };
   }
+  return true;
 }
 
 static void set_address(const planning *p, cxi_operand *o) {
@@ -351,7 +354,7 @@ static bool plan_buffers(planning *p, cxi_arena *arena, cxi_plan *out) {
   find_lifetimes(p);
   find_reuse(p);
   take_donated(p);
-  collect_buffers(p);
+  if (!collect_buffers(p)) return false;
   const size_t peak = cxi_place_intervals(p->buffers, p->n_buffers);
   if (peak == SIZE_MAX) return false;
   set_addresses(p);

@@ -86,11 +86,13 @@ typedef struct cxi_thunk {
 } cxi_thunk;
 
 /* What a device brings. */
+#define CXI_NO_WORKSPACE SIZE_MAX
 typedef struct cxi_backend {
   const char *name;
   cxi_reads_views *reads_views;
   int64_t row_limit; /* the longest row that fuses with its sum */
-  /* Bytes of memory the unit needs while it runs. */
+  /* Bytes of memory the unit needs while it runs, 64-aligned;
+   * CXI_NO_WORKSPACE: more than there can be, or no memory to tell. */
   size_t (*workspace)(const cxi_unit *unit);
   /* May result 0 take operand k's buffer, k being in the row's in_place? */
   bool (*in_place)(const cxi_unit *unit, uint32_t k);

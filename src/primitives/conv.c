@@ -151,6 +151,7 @@ const cxi_row cxi_row_conv_general_dilated = {
   .transpose = cxi_conv_transpose,
   .batch = cxi_conv_batch,
   .evaluate = cxi_conv_evaluate,
+  .workspace = cxi_conv_workspace,
   .flops = flops_conv_general_dilated,
   .examples = examples_conv_general_dilated,
 };

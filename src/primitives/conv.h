@@ -14,5 +14,7 @@ void cxi_conv_batch(const cxi_rule *r, const cx *in, const int *axis,
  * cxi_dot_wide); the zeros in which the operand goes on take part, gaps
  * between its elements do not. The result is rounded once. */
 bool cxi_conv_evaluate(cxi_eval *e, const cxi_view *in, cxi_view *out);
+int64_t cxi_conv_workspace(const cxi_eval *e, const cxi_view *in,
+                           const cxi_view *out);
 
 #endif

@@ -1,7 +1,6 @@
 /* conv_evaluate.c - conv_general_dilated in plain C: position by position. */
 #include <string.h>
 
-#include "base/alloc.h"
 #include "ir/conv.h"
 #include "primitives/conv.h"
 #include "primitives/dot.h"
@@ -82,19 +81,27 @@ static void *take(char **room, int64_t bytes) {
   return at;
 }
 
-/* Lays the parts of `k` out in one allocation; NULL without memory. */
-static char *take_memory(work *k) {
+static int64_t panels_of(const cxi_conv *c) {
+  return c->features / PANEL + (c->features % PANEL != 0);
+}
+
+int64_t cxi_conv_workspace(const cxi_eval *e, const cxi_view *in,
+                           const cxi_view *out) {
+  const cxi_conv c = cxi_conv_of(e->params, &in[0].type.shape,
+                                 &in[1].type.shape, &out->type.shape);
+  const int64_t panels = panels_of(&c), row = cxi_size_mul(c.taps, c.channels);
+  int64_t n = cxi_size_add(cxi_size_mul(row, panels * PANEL), row);
+  n = cxi_size_add(n, cxi_size_mul(2, c.taps));
+  n = cxi_size_add(n, cxi_size_add(c.channels, 2 * panels * PANEL));
+  return cxi_size_mul(n, 8);
+}
+
+/* Lays the parts of `k` out in the workspace. */
+static void take_memory(work *k, char *room) {
   const cxi_conv *c = &k->conv;
-  k->panels = c->features / PANEL + (c->features % PANEL != 0);
-  const int64_t row = cxi_size_mul(c->taps, c->channels);
-  const int64_t kernel = cxi_size_mul(row, k->panels * PANEL);
-  int64_t n = cxi_size_add(kernel, row);
-  n = cxi_size_add(n, cxi_size_mul(2, c->taps));
-  n = cxi_size_add(n, cxi_size_add(c->channels, 2 * k->panels * PANEL));
-  const int64_t bytes = cxi_size_mul(n, 8);
-  char *memory = bytes < 0 ? NULL : cxi_alloc((size_t)bytes);
-  if (!memory) return NULL;
-  char *room = memory;
+  k->panels = panels_of(c);
+  const int64_t row = c->taps * c->channels;
+  const int64_t kernel = row * k->panels * PANEL;
   k->channels = take(&room, c->channels * 8);
   k->features = take(&room, k->panels * PANEL * 8);
   k->taps = take(&room, c->taps * 8);
@@ -104,7 +111,6 @@ static char *take_memory(work *k) {
   k->sums = take(&room, k->panels * PANEL * 8);
   for (int64_t i = 0; i < c->channels; i++) k->channels[i] = i * k->x.inner;
   for (int64_t i = 0; i < c->features; i++) k->features[i] = i * k->w.outer;
-  return memory;
 }
 
 /* The kernel of a group in panels; what fills the last one up is zero. */
@@ -221,10 +227,7 @@ bool cxi_conv_evaluate(cxi_eval *e, const cxi_view *in, cxi_view *out) {
   k.x = cxi_conv_of_lhs(p, &k.conv, in[0].strides);
   k.w = cxi_conv_of_rhs(p, &k.conv, in[1].strides);
   k.y = cxi_conv_of_out(p, &k.conv, out->strides);
-  char *memory = take_memory(&k);
-  if (!memory)
-    return cxi_error_set(e->error, CX_EMEMORY,
-                         "conv_general_dilated: out of memory");
+  take_memory(&k, e->workspace);
   for (int64_t group = 0; group < k.conv.groups; group++) {
     pack_kernel(&k, group);
     for (int64_t i = 0; i < k.conv.phases; i++) {
@@ -232,6 +235,5 @@ bool cxi_conv_evaluate(cxi_eval *e, const cxi_view *in, cxi_view *out) {
       evaluate_phase(&k, &phase, group);
     }
   }
-  cxi_free(memory);
   return true;
 }

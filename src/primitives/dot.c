@@ -254,8 +254,15 @@ static void batch_dot_general(const cxi_rule *r, const cx *in, const int *axis,
 
 static bool evaluate_dot_general(cxi_eval *e, const cxi_view *in,
                                  cxi_view *out) {
-  return cxi_dot_evaluate(e->params, &in[0], &in[1],
-                          e->n_in == 3 ? &in[2] : NULL, &out[0], e->error);
+  cxi_dot_evaluate(e->params, &in[0], &in[1], e->n_in == 3 ? &in[2] : NULL,
+                   &out[0], e->workspace);
+  return true;
+}
+
+static int64_t workspace_dot_general(const cxi_eval *e, const cxi_view *in,
+                                     const cxi_view *out) {
+  (void)out;
+  return cxi_dot_workspace(e->params, &in[0], &in[1]);
 }
 
 /* A multiplication and an addition for each product. */
@@ -341,6 +348,7 @@ const cxi_row cxi_row_dot_general = {
   .transpose = transpose_dot_general,
   .batch = batch_dot_general,
   .evaluate = evaluate_dot_general,
+  .workspace = workspace_dot_general,
   .flops = flops_dot_general,
   .in_place = 3,
   .examples = examples_dot_general,

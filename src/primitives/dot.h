@@ -18,8 +18,11 @@ cx_dtype cxi_dot_common_float(cx_dtype a, cx_dtype b);
  * element is fma(a[k], b[k], sum) for k in row-major order of the contracted
  * axes as listed, from 0, in the wide dtype; the addend comes last, and the
  * result is rounded once. */
-bool cxi_dot_evaluate(const cxi_dot_general_params *p, const cxi_view *a,
+void cxi_dot_evaluate(const cxi_dot_general_params *p, const cxi_view *a,
                       const cxi_view *b, const cxi_view *addend,
-                      const cxi_view *out, cxi_error *error);
+                      const cxi_view *out, void *workspace);
+/* The bytes of its workspace; -1: more than there can be. */
+int64_t cxi_dot_workspace(const cxi_dot_general_params *p, const cxi_view *a,
+                          const cxi_view *b);
 
 #endif

@@ -1,7 +1,6 @@
 /* dot_evaluate.c - dot_general in plain C: pack both sides, then blocks. */
 #include <string.h>
 
-#include "base/alloc.h"
 #include "primitives/dot.h"
 #include "primitives/rows.h"
 
@@ -117,20 +116,9 @@ static void pack_panels(cx_dtype wide, const cxi_view *v, int64_t base,
   }
 }
 
-/* Memory for offsets, a, b and c; NULL if it is not to be had. */
-static void *room_for(int64_t offsets, int64_t m, int64_t n, int64_t k) {
-  const int64_t elements =
-      cxi_size_add(cxi_size_add(offsets, cxi_size_mul(m, n)),
-                   cxi_size_add(cxi_size_mul(m, k), cxi_size_mul(k, n)));
-  const int64_t bytes = cxi_size_mul(elements, 8);
-  return bytes < 0 ? NULL : cxi_alloc((size_t)bytes);
-}
-
-bool cxi_dot_evaluate(const cxi_dot_general_params *p, const cxi_view *a,
-                      const cxi_view *b, const cxi_view *addend,
-                      const cxi_view *out, cxi_error *error) {
-  if (addend) cxi_view_copy(out, addend);
-  if (cxi_dims_count(&out->type.shape) == 0) return true;
+/* Offsets, a, b and their product. */
+int64_t cxi_dot_workspace(const cxi_dot_general_params *p, const cxi_view *a,
+                          const cxi_view *b) {
   const cx_dims lhs =
       cxi_axes_rest(a->type.shape.n, &p->lhs_contract, &p->lhs_batch);
   const cx_dims rhs =
@@ -138,11 +126,27 @@ bool cxi_dot_evaluate(const cxi_dot_general_params *p, const cxi_view *a,
   const int64_t batch = cxi_fused_count(a, &p->lhs_batch),
                 m = cxi_fused_count(a, &lhs), n = cxi_fused_count(b, &rhs),
                 k = cxi_fused_count(a, &p->lhs_contract);
-  const int64_t offsets = 2 * batch + m + n + 2 * k;
-  int64_t *memory = room_for(offsets, m, n, k);
-  if (!memory)
-    return cxi_error_set(error, CX_EMEMORY, "dot_general: out of memory");
-  int64_t *room = memory;
+  const int64_t offsets =
+      cxi_size_add(cxi_size_mul(2, cxi_size_add(batch, k)), cxi_size_add(m, n));
+  const int64_t elements =
+      cxi_size_add(cxi_size_add(offsets, cxi_size_mul(m, n)),
+                   cxi_size_add(cxi_size_mul(m, k), cxi_size_mul(k, n)));
+  return cxi_size_mul(elements, 8);
+}
+
+void cxi_dot_evaluate(const cxi_dot_general_params *p, const cxi_view *a,
+                      const cxi_view *b, const cxi_view *addend,
+                      const cxi_view *out, void *workspace) {
+  if (addend) cxi_view_copy(out, addend);
+  if (cxi_dims_count(&out->type.shape) == 0) return;
+  const cx_dims lhs =
+      cxi_axes_rest(a->type.shape.n, &p->lhs_contract, &p->lhs_batch);
+  const cx_dims rhs =
+      cxi_axes_rest(b->type.shape.n, &p->rhs_contract, &p->rhs_batch);
+  const int64_t batch = cxi_fused_count(a, &p->lhs_batch),
+                m = cxi_fused_count(a, &lhs), n = cxi_fused_count(b, &rhs),
+                k = cxi_fused_count(a, &p->lhs_contract);
+  int64_t *room = workspace;
   const cxi_fused a_batch = cxi_fuse_axes(a, &p->lhs_batch, &room);
   const cxi_fused b_batch = cxi_fuse_axes(b, &p->rhs_batch, &room);
   const cxi_fused a_free = cxi_fuse_axes(a, &lhs, &room),
@@ -160,6 +164,4 @@ bool cxi_dot_evaluate(const cxi_dot_general_params *p, const cxi_view *a,
     store(wide, sums, m * n, addend != NULL, out->type.type,
           (char *)out->data + i * m * n * out_bytes);
   }
-  cxi_free(memory);
-  return true;
 }

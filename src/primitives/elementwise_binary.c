@@ -271,18 +271,23 @@ static void jvp_pow(const cxi_rule *r, const cx *in, const cx *dx, cx *out,
 }
 
 /* An integer exponent is converted to the base's dtype first. */
+static cx_aval converted_exponent(const cxi_view *in) {
+  return (cx_aval){ in[0].type.type, in[1].type.shape };
+}
+static int64_t workspace_pow(const cxi_eval *eval, const cxi_view *in,
+                             const cxi_view *out) {
+  (void)eval, (void)out;
+  const cx_aval exponent = converted_exponent(in);
+  return in[1].type.type == exponent.type ? 0 : cxi_aval_bytes(&exponent);
+}
 static bool evaluate_pow(cxi_eval *eval, const cxi_view *in, cxi_view *out) {
-  const cx_dtype type = in[0].type.type;
-  if (in[1].type.type == type) return cxi_evaluate_elementwise(eval, in, out);
-  const cxi_mark mark = cxi_scratch_mark();
-  const cx_aval aval = { .type = type, .shape = in[1].type.shape };
-  void *data = cxi_scratch((size_t)cxi_aval_bytes(&aval));
-  if (!data) return cxi_error_set(eval->error, CX_EMEMORY, "pow: no memory");
-  const cxi_view converted[2] = { in[0], cxi_view_dense(aval, data) };
+  const cx_aval exponent = converted_exponent(in);
+  if (in[1].type.type == exponent.type)
+    return cxi_evaluate_elementwise(eval, in, out);
+  const cxi_view converted[2] = { in[0],
+                                  cxi_view_dense(exponent, eval->workspace) };
   cxi_convert_view(&in[1], &converted[1]);
-  cxi_evaluate_elementwise(eval, converted, out);
-  cxi_scratch_reset(mark);
-  return true;
+  return cxi_evaluate_elementwise(eval, converted, out);
 }
 static const char *const examples_pow[] = {
   "program @f(%0: f32[2,3], %1: f32[2,3]) { "
@@ -304,6 +309,7 @@ const cxi_row cxi_row_pow = {
   .no_transpose = "not linear",
   .batch = cxi_batch_elementwise,
   .evaluate = evaluate_pow,
+  .workspace = workspace_pow,
   .in_place = 1,
   .examples = examples_pow,
   .lo = 0.3,

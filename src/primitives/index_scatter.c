@@ -1,7 +1,6 @@
 /* index_scatter.c - scatter, scatter_add. */
 #include "primitives/index_scatter.h"
 
-#include "base/alloc.h"
 #include "primitives/index.h"
 
 /* -- shared rules ---------------------------------------------------------- */
@@ -96,14 +95,21 @@ bool cxi_scatter_may_meet(const cxi_scatter_params *p, const cx_dims *indices) {
   return !p->unique && positions_that_meet(indices, &p->index_batch) > 1;
 }
 
-bool cxi_scatter_in_f32(const cxi_scatter_params *p, const cxi_view *x,
+int64_t cxi_scatter_workspace(const cxi_eval *e, const cxi_view *in,
+                              const cxi_view *out) {
+  (void)e, (void)out;
+  const cx_dtype type = in[0].type.type;
+  if (type != CX_F16 && type != CX_BF16) return 0;
+  return cxi_size_mul(cxi_dims_count(&in[0].type.shape), sizeof(float));
+}
+
+void cxi_scatter_in_f32(const cxi_scatter_params *p, const cxi_view *x,
                         const cxi_view *indices, const cxi_view *updates,
-                        cxi_scatter_put *put, void *user, cxi_error *error) {
+                        cxi_scatter_put *put, void *user, void *workspace) {
   const cx_dtype type = x->type.type;
   const size_t n = (size_t)cxi_dims_count(&x->type.shape);
-  float *wide = cxi_alloc(n * sizeof *wide + 1);
+  float *wide = workspace;
   uint16_t *halves = x->data;
-  if (!wide) return cxi_error_set(error, CX_EMEMORY, "scatter: out of memory");
   for (size_t i = 0; i < n; i++)
     wide[i] =
         type == CX_F16 ? cxi_f16_to_f32(halves[i]) : cxi_bf16_to_f32(halves[i]);
@@ -113,8 +119,6 @@ bool cxi_scatter_in_f32(const cxi_scatter_params *p, const cxi_view *x,
   for (size_t i = 0; i < n; i++)
     halves[i] =
         type == CX_F16 ? cxi_f16_from_f32(wide[i]) : cxi_bf16_from_f32(wide[i]);
-  cxi_free(wide);
-  return true;
 }
 
 /* -- scatter(x, indices, updates; ...): x with windows replaced; equal places
@@ -248,9 +252,9 @@ static bool evaluate_scatter_add(cxi_eval *e, const cxi_view *in,
   if (cxi_dims_count(&in[2].type.shape) == 0) return true;
   if ((type == CX_F16 || type == CX_BF16) &&
       cxi_scatter_may_meet(p, &in[1].type.shape))
-    return cxi_scatter_in_f32(p, &out[0], &in[1], &in[2], put_add, NULL,
-                              e->error);
-  cxi_scatter_each(p, &out[0], &in[1], &in[2], put_add, NULL);
+    cxi_scatter_in_f32(p, &out[0], &in[1], &in[2], put_add, NULL, e->workspace);
+  else
+    cxi_scatter_each(p, &out[0], &in[1], &in[2], put_add, NULL);
   return true;
 }
 
@@ -297,6 +301,7 @@ const cxi_row cxi_row_scatter_add = {
   .transpose = transpose_scatter_add,
   .batch = cxi_batch_scatter,
   .evaluate = evaluate_scatter_add,
+  .workspace = cxi_scatter_workspace,
   .in_place = 1,
   .examples = examples_scatter_add,
 };

@@ -27,8 +27,10 @@ void cxi_scatter_each(const cxi_scatter_params *p, const cxi_view *x,
                       cxi_scatter_put *put, void *user);
 /* The same for a dense x of f16 or bf16 where places may repeat: put sees
  * windows of f32, which are rounded once at the end. */
-bool cxi_scatter_in_f32(const cxi_scatter_params *p, const cxi_view *x,
+void cxi_scatter_in_f32(const cxi_scatter_params *p, const cxi_view *x,
                         const cxi_view *indices, const cxi_view *updates,
-                        cxi_scatter_put *put, void *user, cxi_error *error);
+                        cxi_scatter_put *put, void *user, void *workspace);
+int64_t cxi_scatter_workspace(const cxi_eval *e, const cxi_view *in,
+                              const cxi_view *out);
 
 #endif

@@ -87,9 +87,10 @@ static bool evaluate_combined(cxi_eval *e, const cxi_view *in, cxi_view *out) {
   /* Only products round. */
   if (prim == CXI_PRIM_mul && (type == CX_F16 || type == CX_BF16) &&
       cxi_scatter_may_meet(e->params, &in[1].type.shape))
-    return cxi_scatter_in_f32(e->params, &out[0], &in[1], &in[2], put_combined,
-                              &prim, e->error);
-  cxi_scatter_each(e->params, &out[0], &in[1], &in[2], put_combined, &prim);
+    cxi_scatter_in_f32(e->params, &out[0], &in[1], &in[2], put_combined, &prim,
+                       e->workspace);
+  else
+    cxi_scatter_each(e->params, &out[0], &in[1], &in[2], put_combined, &prim);
   return true;
 }
 
@@ -180,6 +181,7 @@ const cxi_row cxi_row_scatter_mul = {
   .transpose = transpose_scatter_mul,
   .batch = cxi_batch_scatter,
   .evaluate = evaluate_combined,
+  .workspace = cxi_scatter_workspace,
   .in_place = 1,
   .examples = examples_scatter_mul,
 };
@@ -276,6 +278,7 @@ const cxi_row cxi_row_scatter_min = {
   .no_transpose = "not linear",
   .batch = cxi_batch_scatter,
   .evaluate = evaluate_combined,
+  .workspace = cxi_scatter_workspace,
   .in_place = 1,
   .examples = examples_scatter_min,
 };
@@ -331,6 +334,7 @@ const cxi_row cxi_row_scatter_max = {
   .no_transpose = "not linear",
   .batch = cxi_batch_scatter,
   .evaluate = evaluate_combined,
+  .workspace = cxi_scatter_workspace,
   .in_place = 1,
   .examples = examples_scatter_max,
 };

@@ -1,7 +1,6 @@
 /* linalg.c - what the rows of matrix factorisations share. */
 #include "primitives/linalg.h"
 
-#include "base/alloc.h"
 #include "primitives/moves.h"
 
 /* -- infer ----------------------------------------------------------------- */
@@ -86,25 +85,20 @@ static void move_block(const cxi_view *v, int batch, const int64_t *index,
     }
 }
 
-/* Gives each block its part of one allocation, `work` numbers after them. */
-static double *room_for(cxi_block *blocks, uint32_t n, int64_t work,
-                        double **out_work) {
+int64_t cxi_blocks_workspace(const cxi_eval *e, const cxi_view *in,
+                             const cxi_view *out, int rank, int64_t work) {
+  const int batch = in[0].type.shape.n - rank;
   int64_t total = work;
-  for (uint32_t i = 0; i < n; i++)
-    total = cxi_size_add(total, cxi_size_mul(blocks[i].m, blocks[i].n));
-  const int64_t bytes = cxi_size_mul(cxi_size_add(total, 1), 8);
-  double *memory = bytes < 0 ? NULL : cxi_alloc_aligned((size_t)bytes);
-  double *at = memory;
-  for (uint32_t i = 0; memory && i < n; i++) {
-    blocks[i].at = at;
-    at += blocks[i].m * blocks[i].n;
+  for (uint32_t i = 0; i < e->n_in + e->n_out; i++) {
+    const cxi_block b =
+        block_of(i < e->n_in ? &in[i] : &out[i - e->n_in], batch);
+    total = cxi_size_add(total, cxi_size_mul(b.m, b.n));
   }
-  *out_work = at;
-  return memory;
+  return cxi_size_mul(total, 8);
 }
 
 bool cxi_evaluate_blocks(cxi_eval *e, const cxi_view *in, cxi_view *out,
-                         int rank, int64_t work, cxi_block_rule *f) {
+                         int rank, cxi_block_rule *f) {
   const int batch = in[0].type.shape.n - rank;
   cx_dims shape = in[0].type.shape;
   int64_t index[CX_MAX_DIMS] = { 0 };
@@ -114,10 +108,11 @@ bool cxi_evaluate_blocks(cxi_eval *e, const cxi_view *in, cxi_view *out,
   for (uint32_t i = 0; i < e->n_in; i++) blocks[i] = block_of(&in[i], batch);
   cxi_block *results = blocks + e->n_in;
   for (uint32_t i = 0; i < e->n_out; i++) results[i] = block_of(&out[i], batch);
-  double *at, *memory = room_for(blocks, e->n_in + e->n_out, work, &at);
-  if (!memory)
-    return cxi_error_set(e->error, CX_EMEMORY, "%s: out of memory",
-                         cxi_prim_name(e->row->prim));
+  double *at = e->workspace;
+  for (uint32_t i = 0; i < e->n_in + e->n_out; i++) {
+    blocks[i].at = at;
+    at += blocks[i].m * blocks[i].n;
+  }
   do {
     for (uint32_t i = 0; i < e->n_in; i++)
       move_block(&in[i], batch, index, &blocks[i], false);
@@ -125,6 +120,5 @@ bool cxi_evaluate_blocks(cxi_eval *e, const cxi_view *in, cxi_view *out,
     for (uint32_t i = 0; i < e->n_out; i++)
       move_block(&out[i], batch, index, &results[i], true);
   } while (cxi_index_next(&shape, index));
-  cxi_free(memory);
   return true;
 }

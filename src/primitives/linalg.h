@@ -33,9 +33,12 @@ typedef struct cxi_block {
 } cxi_block;
 typedef void cxi_block_rule(const void *params, const cxi_block *in,
                             const cxi_block *out, double *work);
-/* Runs f on each matrix. Operand 0 has `rank` axes that are not of the batch;
- * `work` numbers are f's to use (-1: more than there can be). */
+/* Runs f on each matrix. Operand 0 has `rank` axes that are not of the batch. */
 bool cxi_evaluate_blocks(cxi_eval *e, const cxi_view *in, cxi_view *out,
-                         int rank, int64_t work, cxi_block_rule *f);
+                         int rank, cxi_block_rule *f);
+/* The row's workspace: `work` numbers are f's to use (-1: more than there can
+ * be). */
+int64_t cxi_blocks_workspace(const cxi_eval *e, const cxi_view *in,
+                             const cxi_view *out, int rank, int64_t work);
 
 #endif

@@ -92,12 +92,16 @@ static void run_eigh(const void *params, const cxi_block *in,
 }
 
 static bool evaluate_eigh(cxi_eval *e, const cxi_view *in, cxi_view *out) {
+  return cxi_evaluate_blocks(e, in, out, 2, run_eigh);
+}
+
+static int64_t workspace_eigh(const cxi_eval *e, const cxi_view *in,
+                              const cxi_view *out) {
   const cx_dims *s = &in->type.shape;
   const int64_t n = s->d[s->n - 1];
-  const int64_t square = cxi_size_mul(n, n);
-  return cxi_evaluate_blocks(
-      e, in, out, 2, cxi_size_mul(2, cxi_size_add(square, cxi_size_add(n, 1))),
-      run_eigh);
+  return cxi_blocks_workspace(
+      e, in, out, 2,
+      cxi_size_mul(2, cxi_size_add(cxi_size_mul(n, n), cxi_size_add(n, 1))));
 }
 
 static const char *const examples_eigh[] = {
@@ -122,6 +126,7 @@ const cxi_row cxi_row_eigh = {
   .jvp = jvp_eigh,
   .batch = cxi_batch_linalg,
   .evaluate = evaluate_eigh,
+  .workspace = workspace_eigh,
   .no_transpose = "not linear",
   .examples = examples_eigh,
 };
@@ -259,6 +264,11 @@ static void run_svd(const void *rule, const cxi_block *in, const cxi_block *out,
 }
 
 static bool evaluate_svd(cxi_eval *e, const cxi_view *in, cxi_view *out) {
+  return cxi_evaluate_blocks(e, in, out, 2, run_svd);
+}
+
+static int64_t workspace_svd(const cxi_eval *e, const cxi_view *in,
+                             const cxi_view *out) {
   const params *p = e->params;
   const cx_dims *s = &in->type.shape;
   const int64_t m = s->d[s->n - 2], n = s->d[s->n - 1];
@@ -268,7 +278,7 @@ static bool evaluate_svd(cxi_eval *e, const cxi_view *in, cxi_view *out) {
   work = cxi_size_add(work, cxi_size_mul(2, cxi_size_mul(least, least)));
   work = cxi_size_add(work, cxi_size_mul(tall, columns));
   work = cxi_size_add(work, cxi_size_mul(2, cxi_size_add(tall, least)));
-  return cxi_evaluate_blocks(e, in, out, 2, work, run_svd);
+  return cxi_blocks_workspace(e, in, out, 2, work);
 }
 
 static const char *const examples_svd[] = {
@@ -298,6 +308,7 @@ const cxi_row cxi_row_svd = {
   .jvp_emits = true,
   .batch = cxi_batch_linalg,
   .evaluate = evaluate_svd,
+  .workspace = workspace_svd,
   .no_transpose = "not linear",
   .examples = examples_svd,
 };

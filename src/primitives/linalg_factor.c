@@ -96,7 +96,12 @@ static void run_lu(const void *params, const cxi_block *in,
 }
 
 static bool evaluate_lu(cxi_eval *e, const cxi_view *in, cxi_view *out) {
-  return cxi_evaluate_blocks(e, in, out, 2, 0, run_lu);
+  return cxi_evaluate_blocks(e, in, out, 2, run_lu);
+}
+
+static int64_t workspace_lu(const cxi_eval *e, const cxi_view *in,
+                            const cxi_view *out) {
+  return cxi_blocks_workspace(e, in, out, 2, 0);
 }
 
 static const char *const examples_lu[] = {
@@ -124,6 +129,7 @@ const cxi_row cxi_row_lu = {
   .jvp = jvp_lu,
   .batch = cxi_batch_linalg,
   .evaluate = evaluate_lu,
+  .workspace = workspace_lu,
   .no_transpose = "not linear",
   .examples = examples_lu,
 };
@@ -153,7 +159,12 @@ static void run_pivots(const void *params, const cxi_block *in,
 }
 
 static bool evaluate_pivots(cxi_eval *e, const cxi_view *in, cxi_view *out) {
-  return cxi_evaluate_blocks(e, in, out, 1, 0, run_pivots);
+  return cxi_evaluate_blocks(e, in, out, 1, run_pivots);
+}
+
+static int64_t workspace_pivots(const cxi_eval *e, const cxi_view *in,
+                                const cxi_view *out) {
+  return cxi_blocks_workspace(e, in, out, 1, 0);
 }
 
 static const char *const examples_pivots[] = {
@@ -171,6 +182,7 @@ const cxi_row cxi_row_lu_pivots_to_permutation = {
   .infer = infer_pivots,
   .batch = cxi_batch_linalg,
   .evaluate = evaluate_pivots,
+  .workspace = workspace_pivots,
   .no_jvp = "not differentiable: integers",
   .no_transpose = "not linear",
   .examples = examples_pivots,
@@ -263,11 +275,16 @@ static void run_qr(const void *rule, const cxi_block *in, const cxi_block *out,
 }
 
 static bool evaluate_qr(cxi_eval *e, const cxi_view *in, cxi_view *out) {
+  return cxi_evaluate_blocks(e, in, out, 2, run_qr);
+}
+
+static int64_t workspace_qr(const cxi_eval *e, const cxi_view *in,
+                            const cxi_view *out) {
   const cx_dims *s = &in->type.shape;
   const int64_t m = s->d[s->n - 2], n = s->d[s->n - 1];
   const int64_t vectors = cxi_size_add(cxi_size_mul(2, m), cxi_size_mul(2, n));
-  return cxi_evaluate_blocks(e, in, out, 2,
-                             cxi_size_add(cxi_size_mul(m, n), vectors), run_qr);
+  return cxi_blocks_workspace(e, in, out, 2,
+                              cxi_size_add(cxi_size_mul(m, n), vectors));
 }
 
 static const char *const examples_qr[] = {
@@ -304,6 +321,7 @@ const cxi_row cxi_row_qr = {
   .jvp = jvp_qr,
   .batch = cxi_batch_linalg,
   .evaluate = evaluate_qr,
+  .workspace = workspace_qr,
   .no_transpose = "not linear",
   .examples = examples_qr,
 };

@@ -42,9 +42,14 @@ static void run_cholesky(const void *params, const cxi_block *in,
 }
 
 static bool evaluate_cholesky(cxi_eval *e, const cxi_view *in, cxi_view *out) {
+  return cxi_evaluate_blocks(e, in, out, 2, run_cholesky);
+}
+
+static int64_t workspace_cholesky(const cxi_eval *e, const cxi_view *in,
+                                  const cxi_view *out) {
   const cx_dims *s = &in->type.shape;
   const int64_t n = s->d[s->n - 1];
-  return cxi_evaluate_blocks(e, in, out, 2, cxi_size_mul(n, n), run_cholesky);
+  return cxi_blocks_workspace(e, in, out, 2, cxi_size_mul(n, n));
 }
 
 static const char *const examples_cholesky[] = {
@@ -70,6 +75,7 @@ const cxi_row cxi_row_cholesky = {
   .jvp = jvp_cholesky,
   .batch = cxi_batch_linalg,
   .evaluate = evaluate_cholesky,
+  .workspace = workspace_cholesky,
   .no_transpose = "not linear",
   .examples = examples_cholesky,
 };
@@ -135,10 +141,14 @@ static void run_triangular_solve(const void *rule, const cxi_block *in,
 
 static bool evaluate_triangular_solve(cxi_eval *e, const cxi_view *in,
                                       cxi_view *out) {
+  return cxi_evaluate_blocks(e, in, out, 2, run_triangular_solve);
+}
+
+static int64_t workspace_triangular_solve(const cxi_eval *e, const cxi_view *in,
+                                          const cxi_view *out) {
   const cx_dims *s = &in[1].type.shape;
-  return cxi_evaluate_blocks(e, in, out, 2,
-                             cxi_size_mul(s->d[s->n - 1], s->d[s->n - 2]),
-                             run_triangular_solve);
+  return cxi_blocks_workspace(e, in, out, 2,
+                              cxi_size_mul(s->d[s->n - 1], s->d[s->n - 2]));
 }
 
 /* A multiplication and a subtraction for half of a, each column of b. */
@@ -188,6 +198,7 @@ const cxi_row cxi_row_triangular_solve = {
   .transpose = transpose_triangular_solve,
   .batch = cxi_batch_linalg,
   .evaluate = evaluate_triangular_solve,
+  .workspace = workspace_triangular_solve,
   .flops = flops_triangular_solve,
   .examples = examples_triangular_solve,
 };

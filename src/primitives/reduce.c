@@ -91,6 +91,7 @@ const cxi_row cxi_row_reduce_sum = {
   .transpose = transpose_reduce_sum,
   .batch = batch_reduce,
   .evaluate = cxi_evaluate_reduce,
+  .workspace = cxi_reduce_workspace,
   .examples = examples_reduce_sum,
 };
 
@@ -165,6 +166,7 @@ const cxi_row cxi_row_reduce_prod = {
   .jvp = jvp_reduce_prod,
   .batch = batch_reduce,
   .evaluate = cxi_evaluate_reduce,
+  .workspace = cxi_reduce_workspace,
   .no_transpose = "not linear",
   .examples = examples_reduce_prod,
 };
@@ -212,6 +214,7 @@ const cxi_row cxi_row_reduce_max = {
   .jvp = jvp_extremum,
   .batch = batch_reduce,
   .evaluate = cxi_evaluate_reduce,
+  .workspace = cxi_reduce_workspace,
   .no_transpose = "not linear",
   .examples = examples_reduce_max,
 };
@@ -240,6 +243,7 @@ const cxi_row cxi_row_reduce_min = {
   .jvp = jvp_extremum,
   .batch = batch_reduce,
   .evaluate = cxi_evaluate_reduce,
+  .workspace = cxi_reduce_workspace,
   .no_transpose = "not linear",
   .examples = examples_reduce_min,
 };
@@ -263,6 +267,7 @@ const cxi_row cxi_row_reduce_and = {
   .infer = infer_bits,
   .batch = batch_reduce,
   .evaluate = cxi_evaluate_reduce,
+  .workspace = cxi_reduce_workspace,
   .no_jvp = "not differentiable: no floating operand",
   .no_transpose = "not linear",
   .examples = examples_reduce_and,
@@ -285,6 +290,7 @@ const cxi_row cxi_row_reduce_or = {
   .infer = infer_bits,
   .batch = batch_reduce,
   .evaluate = cxi_evaluate_reduce,
+  .workspace = cxi_reduce_workspace,
   .no_jvp = "not differentiable: no floating operand",
   .no_transpose = "not linear",
   .examples = examples_reduce_or,
@@ -309,6 +315,7 @@ const cxi_row cxi_row_reduce_xor = {
   .infer = infer_bits,
   .batch = batch_reduce,
   .evaluate = cxi_evaluate_reduce,
+  .workspace = cxi_reduce_workspace,
   .no_jvp = "not differentiable: no floating operand",
   .no_transpose = "not linear",
   .examples = examples_reduce_xor,

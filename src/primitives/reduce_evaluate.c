@@ -3,7 +3,6 @@
 
 #include <math.h>
 
-#include "base/alloc.h"
 #include "base/lanes.h"
 #include "primitives/rows.h"
 
@@ -115,29 +114,29 @@ typedef struct row_reader {
   const cxi_view *x;
   cx_dtype wide;
   cxi_fused kept, reduced;
-  int64_t *memory;
   void *row; /* the wide numbers of the row read last */
 } row_reader;
 
-static bool open_rows(row_reader *r, const cxi_view *x, const cx_dims *axes,
-                      cxi_error *error) {
+/* The bytes of workspace: offsets of both kinds of axes, a row. */
+static int64_t rows_bytes(const cxi_view *x, const cx_dims *axes) {
   const cx_dims kept = cxi_axes_rest(x->type.shape.n, axes, NULL);
   const cx_dims reduced = cxi_axes_rest(x->type.shape.n, &kept, NULL);
   const int64_t m = cxi_fused_count(x, &kept), n = cxi_fused_count(x, &reduced);
-  const int64_t words = cxi_size_add(cxi_size_add(m, n), n);
-  const int64_t bytes = cxi_size_mul(cxi_size_add(words, 1), 8);
-  int64_t *room = bytes < 0 ? NULL : cxi_alloc((size_t)bytes);
-  if (!room) return cxi_error_set(error, CX_EMEMORY, "reduce: out of memory");
+  return cxi_size_mul(cxi_size_add(cxi_size_add(m, n), n), 8);
+}
+
+static row_reader open_rows(const cxi_view *x, const cx_dims *axes,
+                            void *workspace) {
+  const cx_dims kept = cxi_axes_rest(x->type.shape.n, axes, NULL);
+  const cx_dims reduced = cxi_axes_rest(x->type.shape.n, &kept, NULL);
+  int64_t *room = workspace;
   const cx_dtype type = x->type.type;
-  r->x = x;
-  r->wide = type == CX_F64             ? CX_F64
-            : cxi_dtype_is_float(type) ? CX_F32
-                                       : CX_U64;
-  r->memory = room;
-  r->kept = cxi_fuse_axes(x, &kept, &room);
-  r->reduced = cxi_fuse_axes(x, &reduced, &room);
-  r->row = room;
-  return true;
+  row_reader r = { .x = x };
+  r.wide = type == CX_F64 ? CX_F64 : cxi_dtype_is_float(type) ? CX_F32 : CX_U64;
+  r.kept = cxi_fuse_axes(x, &kept, &room);
+  r.reduced = cxi_fuse_axes(x, &reduced, &room);
+  r.row = room;
+  return r;
 }
 
 static void read_row(row_reader *r, int64_t i) {
@@ -146,19 +145,23 @@ static void read_row(row_reader *r, int64_t i) {
                r->reduced.n, r->row);
 }
 
+int64_t cxi_reduce_workspace(const cxi_eval *e, const cxi_view *in,
+                             const cxi_view *out) {
+  (void)out;
+  return rows_bytes(&in[0], &((const cxi_reduce_sum_params *)e->params)->axes);
+}
+
 bool cxi_evaluate_reduce(cxi_eval *e, const cxi_view *in, cxi_view *out) {
   const cxi_reduce_sum_params *p = e->params;
   const cx_dtype type = in[0].type.type;
   const int64_t bytes = (int64_t)cxi_dtype_bytes(type);
-  row_reader r;
   if (cxi_dims_count(&out[0].type.shape) == 0) return true;
-  if (!open_rows(&r, &in[0], &p->axes, e->error)) return false;
+  row_reader r = open_rows(&in[0], &p->axes, e->workspace);
   for (int64_t i = 0; i < r.kept.n; i++) {
     read_row(&r, i);
     store(r.wide, reduce_row(e->row->prim, r.wide, type, r.row, r.reduced.n),
           type, (char *)out[0].data + i * bytes);
   }
-  cxi_free(r.memory);
   return true;
 }
 
@@ -191,20 +194,26 @@ static int64_t arg_of_row(cx_dtype wide, cx_dtype type, const void *row,
   return best;
 }
 
+int64_t cxi_arg_workspace(const cxi_eval *e, const cxi_view *in,
+                          const cxi_view *out) {
+  (void)out;
+  const cxi_argmax_params *p = e->params;
+  const cx_dims axes = cxi_dims_repeat(1, p->axis);
+  return rows_bytes(&in[0], &axes);
+}
+
 bool cxi_evaluate_arg(cxi_eval *e, const cxi_view *in, cxi_view *out) {
   const cxi_argmax_params *p = e->params;
   const cx_dims axes = cxi_dims_repeat(1, p->axis);
   const int sign = e->row->prim == CXI_PRIM_argmax ? 1 : -1;
   const int64_t bytes = (int64_t)cxi_dtype_bytes(p->type);
-  row_reader r;
   if (cxi_dims_count(&out[0].type.shape) == 0) return true;
-  if (!open_rows(&r, &in[0], &axes, e->error)) return false;
+  row_reader r = open_rows(&in[0], &axes, e->workspace);
   for (int64_t i = 0; i < r.kept.n; i++) {
     read_row(&r, i);
     cxi_element_set_int(
         p->type, (char *)out[0].data + i * bytes,
         arg_of_row(r.wide, in[0].type.type, r.row, r.reduced.n, sign));
   }
-  cxi_free(r.memory);
   return true;
 }

@@ -98,6 +98,7 @@ const cxi_row cxi_row_sort = {
   .jvp_emits = true,
   .batch = batch_sort,
   .evaluate = cxi_evaluate_sort,
+  .workspace = cxi_sort_workspace,
   .no_transpose = "not linear",
   .examples = examples_sort,
 };
@@ -168,6 +169,7 @@ const cxi_row cxi_row_top_k = {
   .jvp = jvp_top_k,
   .batch = batch_top_k,
   .evaluate = cxi_evaluate_top_k,
+  .workspace = cxi_top_k_workspace,
   .no_transpose = "not linear",
   .examples = examples_top_k,
 };

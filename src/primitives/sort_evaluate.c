@@ -3,10 +3,8 @@
  *
  * Several keys are sorted one after the other, the least significant first,
  * each time without changing the order of equal ones. */
-#include <inttypes.h>
 #include <string.h>
 
-#include "base/alloc.h"
 #include "base/dtype.h"
 #include "primitives/sort.h"
 
@@ -28,19 +26,13 @@ typedef struct items {
   int64_t n;
 } items;
 
-static bool items_open(items *s, const char *op, int64_t n, cxi_error *error) {
-  const int64_t bytes = cxi_size_mul(n, 2 * (int64_t)sizeof(item));
-  s->at = bytes < 0 ? NULL : cxi_alloc((size_t)bytes);
-  if (!s->at)
-    return cxi_error_set(error, CX_EMEMORY,
-                         "%s: no memory for %" PRId64 " elements", op, n);
-  s->room = s->at + n;
-  s->n = n;
-  return true;
+static int64_t items_bytes(int64_t n) {
+  return cxi_size_mul(n, 2 * (int64_t)sizeof(item));
 }
 
-static void items_close(items *s) {
-  cxi_free(s->at < s->room ? s->at : s->room);
+static items items_in(void *workspace, int64_t n) {
+  item *at = workspace;
+  return (items){ at, at + n, n };
 }
 
 /* -- keys ------------------------------------------------------------------ */
@@ -186,14 +178,20 @@ static void pick(const item *order, int64_t n, const cxi_view *to,
   }
 }
 
+int64_t cxi_sort_workspace(const cxi_eval *e, const cxi_view *in,
+                           const cxi_view *out) {
+  (void)out;
+  const cxi_sort_params *p = e->params;
+  return items_bytes(in[0].type.shape.d[p->axis]);
+}
+
 bool cxi_evaluate_sort(cxi_eval *e, const cxi_view *in, cxi_view *out) {
   const cxi_sort_params *p = e->params;
   const cx_dims *shape = &in[0].type.shape;
   if (cxi_dims_count(shape) == 0) return true;
   const cx_dims places = places_of(shape, p->axis);
   int64_t place[CX_MAX_DIMS] = { 0 };
-  items s;
-  if (!items_open(&s, "sort", shape->d[p->axis], e->error)) return false;
+  items s = items_in(e->workspace, shape->d[p->axis]);
   do {
     number_items(&s);
     for (int64_t k = p->n_keys - 1; k >= 0; k--) {
@@ -206,7 +204,6 @@ bool cxi_evaluate_sort(cxi_eval *e, const cxi_view *in, cxi_view *out) {
     for (uint32_t i = 0; i < e->n_in; i++)
       pick(s.at, s.n, &out[i], &in[i], p->axis, place);
   } while (cxi_index_next(&places, place));
-  items_close(&s);
   return true;
 }
 
@@ -222,6 +219,13 @@ static void select_items(items *s, int64_t k) {
   s->at = first;
 }
 
+int64_t cxi_top_k_workspace(const cxi_eval *e, const cxi_view *in,
+                            const cxi_view *out) {
+  (void)out;
+  const cxi_top_k_params *p = e->params;
+  return items_bytes(in[0].type.shape.d[p->axis]);
+}
+
 bool cxi_evaluate_top_k(cxi_eval *e, const cxi_view *in, cxi_view *out) {
   const cxi_top_k_params *p = e->params;
   const cx_dtype type = in[0].type.type;
@@ -229,9 +233,7 @@ bool cxi_evaluate_top_k(cxi_eval *e, const cxi_view *in, cxi_view *out) {
   if (cxi_dims_count(&out[0].type.shape) == 0) return true;
   const cx_dims places = places_of(&out[0].type.shape, p->axis);
   int64_t place[CX_MAX_DIMS] = { 0 };
-  items s;
-  if (!items_open(&s, "top_k", in[0].type.shape.d[p->axis], e->error))
-    return false;
+  items s = items_in(e->workspace, in[0].type.shape.d[p->axis]);
   do {
     number_items(&s);
     read_keys(&s, type, cxi_view_element(&in[0], place, bytes),
@@ -245,6 +247,5 @@ bool cxi_evaluate_top_k(cxi_eval *e, const cxi_view *in, cxi_view *out) {
     for (int64_t i = 0; i < p->k; i++)
       index[i * out[1].strides[p->axis]] = (int32_t)s.at[i].index;
   } while (cxi_index_next(&places, place));
-  items_close(&s);
   return true;
 }

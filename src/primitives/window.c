@@ -102,6 +102,7 @@ const cxi_row cxi_row_reduce_window_sum = {
   .transpose = transpose_sum,
   .batch = batch_reduce,
   .evaluate = cxi_evaluate_reduce_window,
+  .workspace = cxi_reduce_window_workspace,
   .examples = examples_reduce_window_sum,
 };
 
@@ -144,6 +145,7 @@ const cxi_row cxi_row_reduce_window_max = {
   .jvp = jvp_extremum,
   .batch = batch_reduce,
   .evaluate = cxi_evaluate_reduce_window,
+  .workspace = cxi_reduce_window_workspace,
   .no_transpose = "not linear",
   .examples = examples_reduce_window_max,
 };
@@ -172,6 +174,7 @@ const cxi_row cxi_row_reduce_window_min = {
   .jvp = jvp_extremum,
   .batch = batch_reduce,
   .evaluate = cxi_evaluate_reduce_window,
+  .workspace = cxi_reduce_window_workspace,
   .no_transpose = "not linear",
   .examples = examples_reduce_window_min,
 };
@@ -263,6 +266,7 @@ const cxi_row cxi_row_select_and_gather_add = {
   .transpose = transpose_gather,
   .batch = batch_select,
   .evaluate = cxi_evaluate_select_gather,
+  .workspace = cxi_select_gather_workspace,
   .examples = examples_select_and_gather_add,
 };
 
@@ -291,5 +295,6 @@ const cxi_row cxi_row_select_and_scatter_add = {
   .transpose = transpose_scatter,
   .batch = batch_select,
   .evaluate = cxi_evaluate_select_scatter,
+  .workspace = cxi_select_scatter_workspace,
   .examples = examples_select_and_scatter_add,
 };

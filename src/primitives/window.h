@@ -35,7 +35,13 @@ cxi_window_walk cxi_window_start(const cxi_window *w, const cx_dims *operand,
 bool cxi_window_next(cxi_window_walk *walk);
 
 bool cxi_evaluate_reduce_window(cxi_eval *e, const cxi_view *in, cxi_view *out);
+int64_t cxi_reduce_window_workspace(const cxi_eval *e, const cxi_view *in,
+                                    const cxi_view *out);
 bool cxi_evaluate_select_gather(cxi_eval *e, const cxi_view *in, cxi_view *out);
+int64_t cxi_select_gather_workspace(const cxi_eval *e, const cxi_view *in,
+                                    const cxi_view *out);
+int64_t cxi_select_scatter_workspace(const cxi_eval *e, const cxi_view *in,
+                                     const cxi_view *out);
 bool cxi_evaluate_select_scatter(cxi_eval *e, const cxi_view *in,
                                  cxi_view *out);
 

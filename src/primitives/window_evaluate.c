@@ -3,7 +3,6 @@
 #include <math.h>
 #include <string.h>
 
-#include "base/alloc.h"
 #include "base/math.h"
 #include "primitives/rows.h"
 #include "primitives/window.h"
@@ -55,50 +54,70 @@ static int64_t count_of(const cxi_view *v) {
   return cxi_dims_count(&v->type.shape);
 }
 
-static void *room_for(int64_t n, size_t bytes, cxi_error *error) {
-  const int64_t all = cxi_size_mul(n ? n : 1, (int64_t)bytes);
-  void *room = all < 0 ? NULL : cxi_alloc((size_t)all);
-  if (!room) cxi_error_set(error, CX_EMEMORY, "windows: out of memory");
-  return room;
+/* -- the workspace --------------------------------------------------------
+ * Parts one after the other: operands as dense numbers, results before they are
+ * rounded, places that are chosen. */
+
+typedef char *workspace;
+
+static int64_t part_bytes(int64_t n, size_t bytes) {
+  const int64_t all = cxi_size_add(cxi_size_mul(n, (int64_t)bytes), 63);
+  return all < 0 ? -1 : all / 64 * 64;
+}
+
+static void *take(workspace *room, int64_t n, size_t bytes) {
+  void *part = *room;
+  *room += part_bytes(n, bytes);
+  return part;
+}
+
+/* Whether the elements stand there already as numbers of the dtype `wide`; 0:
+ * as they are. */
+static bool is_ready(const cxi_view *v, cx_dtype wide) {
+  return (wide == 0 || wide == v->type.type) && cxi_view_is_dense(v);
+}
+
+/* A copy, and the offsets it is made with. */
+static int64_t dense_bytes(const cxi_view *v, cx_dtype wide) {
+  const int64_t n = count_of(v);
+  if (is_ready(v, wide)) return 0;
+  if (wide == 0 || wide == v->type.type)
+    return part_bytes(n, cxi_dtype_bytes(v->type.type));
+  return cxi_size_mul(2, part_bytes(n, 8));
 }
 
 /* The elements in row-major order as numbers of the dtype `wide`, or as they
- * are if that is 0: the view's own, or a copy that is to be freed. */
-static const void *dense(const cxi_view *v, cx_dtype wide, void **out_copy,
-                         cxi_error *error) {
+ * are if that is 0: the view's own, or a copy. */
+static const void *dense(const cxi_view *v, cx_dtype wide, workspace *room) {
   const cx_dtype type = v->type.type;
   const int64_t n = count_of(v);
-  *out_copy = NULL;
-  if ((wide == 0 || wide == type) && cxi_view_is_dense(v)) return v->data;
-  void *copy = room_for(n, wide ? 8 : cxi_dtype_bytes(type), error);
-  if (!copy) return NULL;
-  *out_copy = copy;
+  if (is_ready(v, wide)) return v->data;
   if (wide == 0 || wide == type) {
+    void *copy = take(room, n, cxi_dtype_bytes(type));
     const cxi_view to = cxi_view_dense(v->type, copy);
     cxi_view_copy(&to, v);
     return copy;
   }
-  int64_t *offsets = room_for(n, sizeof *offsets, error), *room = offsets;
-  if (!offsets) {
-    cxi_free(copy);
-    *out_copy = NULL;
-    return NULL;
-  }
+  void *copy = take(room, n, 8);
+  int64_t *offsets = take(room, n, 8), *rest = offsets;
   const cx_dims all = cxi_dims_range(0, v->type.shape.n);
-  cxi_fuse_axes(v, &all, &room);
+  cxi_fuse_axes(v, &all, &rest);
   cxi_load_row(wide, type, v->data, offsets, n, copy);
-  cxi_free(offsets);
   return copy;
 }
 
-/* Wide numbers to be stored in a dense view: its own memory if it holds them,
- * else a buffer that store_wide frees. */
-static void *wide_result(const cxi_view *out, cx_dtype wide, cxi_error *error) {
-  if (out->type.type == wide) return out->data;
-  return room_for(count_of(out), 8, error);
+static int64_t wide_bytes(const cxi_view *out, cx_dtype wide) {
+  return out->type.type == wide ? 0 : part_bytes(count_of(out), 8);
 }
 
-static void store_wide(const cxi_view *out, cx_dtype wide, void *wide_numbers) {
+/* Wide numbers to be stored in a dense view: its own memory if it holds them,
+ * else a part from which store_wide takes them. */
+static void *wide_result(const cxi_view *out, cx_dtype wide, workspace *room) {
+  return out->type.type == wide ? out->data : take(room, count_of(out), 8);
+}
+
+static void store_wide(const cxi_view *out, cx_dtype wide,
+                       const void *wide_numbers) {
   const cx_dtype type = out->type.type;
   if (type == wide) return;
   const float *f = wide_numbers;
@@ -111,7 +130,6 @@ static void store_wide(const cxi_view *out, cx_dtype wide, void *wide_numbers) {
     else
       cxi_element_set_int(type, to, i64[i]);
   }
-  cxi_free(wide_numbers);
 }
 
 /* -- reduce_window_sum, _max, _min ----------------------------------------- */
@@ -143,71 +161,87 @@ static void fill_neutral(cxi_prim prim, cx_dtype type, cx_dtype wide, int64_t n,
   }
 }
 
+int64_t cxi_reduce_window_workspace(const cxi_eval *e, const cxi_view *in,
+                                    const cxi_view *out) {
+  (void)e;
+  const cx_dtype wide = arithmetic_of(in[0].type.type)->wide;
+  return cxi_size_add(dense_bytes(&in[0], wide), wide_bytes(&out[0], wide));
+}
+
 bool cxi_evaluate_reduce_window(cxi_eval *e, const cxi_view *in,
                                 cxi_view *out) {
   const cxi_prim prim = e->row->prim;
   const arithmetic *a = arithmetic_of(in[0].type.type);
-  void *copy;
-  const void *x = dense(&in[0], a->wide, &copy, e->error);
-  void *y = x ? wide_result(&out[0], a->wide, e->error) : NULL;
-  if (y) {
-    fill_neutral(prim, in[0].type.type, a->wide, count_of(&out[0]), y);
-    cxi_window_walk walk =
-        cxi_window_start(e->params, &in[0].type.shape, &out[0].type.shape);
-    while (cxi_window_next(&walk)) {
-      if (prim == CXI_PRIM_reduce_window_sum)
-        a->sum(&walk, x, y);
-      else if (prim == CXI_PRIM_reduce_window_max)
-        a->max(&walk, x, y);
-      else
-        a->min(&walk, x, y);
-    }
-    store_wide(&out[0], a->wide, y);
+  workspace room = e->workspace;
+  const void *x = dense(&in[0], a->wide, &room);
+  void *y = wide_result(&out[0], a->wide, &room);
+  fill_neutral(prim, in[0].type.type, a->wide, count_of(&out[0]), y);
+  cxi_window_walk walk =
+      cxi_window_start(e->params, &in[0].type.shape, &out[0].type.shape);
+  while (cxi_window_next(&walk)) {
+    if (prim == CXI_PRIM_reduce_window_sum)
+      a->sum(&walk, x, y);
+    else if (prim == CXI_PRIM_reduce_window_max)
+      a->max(&walk, x, y);
+    else
+      a->min(&walk, x, y);
   }
-  cxi_free(copy);
-  return y != NULL;
+  store_wide(&out[0], a->wide, y);
+  return true;
 }
 
 /* -- select_and_gather_add, select_and_scatter_add ------------------------ */
 
+static int64_t choose_bytes(const cxi_view *x, const cx_dims *windows) {
+  return cxi_size_add(dense_bytes(x, arithmetic_of(x->type.type)->wide),
+                      part_bytes(cxi_dims_count(windows), 8));
+}
+
 /* For each window of x the place in x of what is chosen there, or -1. */
 static int64_t *choose(const cxi_window *w, bool least, const cxi_view *x,
-                       const cx_dims *windows, cxi_error *error) {
+                       const cx_dims *windows, workspace *room) {
   const arithmetic *a = arithmetic_of(x->type.type);
   const int64_t n = cxi_dims_count(windows);
-  void *copy;
-  const void *from = dense(x, a->wide, &copy, error);
-  int64_t *chosen = from ? room_for(n, sizeof *chosen, error) : NULL;
-  if (chosen) {
-    for (int64_t i = 0; i < n; i++) chosen[i] = -1;
-    cxi_window_walk walk = cxi_window_start(w, &x->type.shape, windows);
-    while (cxi_window_next(&walk)) a->choose(&walk, from, least, chosen);
-  }
-  cxi_free(copy);
+  const void *from = dense(x, a->wide, room);
+  int64_t *chosen = take(room, n, 8);
+  for (int64_t i = 0; i < n; i++) chosen[i] = -1;
+  cxi_window_walk walk = cxi_window_start(w, &x->type.shape, windows);
+  while (cxi_window_next(&walk)) a->choose(&walk, from, least, chosen);
   return chosen;
+}
+
+int64_t cxi_select_gather_workspace(const cxi_eval *e, const cxi_view *in,
+                                    const cxi_view *out) {
+  (void)e;
+  return cxi_size_add(dense_bytes(&in[0], 0),
+                      choose_bytes(&in[1], &out[0].type.shape));
 }
 
 bool cxi_evaluate_select_gather(cxi_eval *e, const cxi_view *in,
                                 cxi_view *out) {
   const cxi_select_and_gather_add_params *p = e->params;
   const size_t bytes = cxi_dtype_bytes(out[0].type.type);
-  void *copy;
-  const char *y = dense(&in[0], 0, &copy, e->error);
-  int64_t *chosen = NULL;
-  if (y)
-    chosen = choose(e->params, p->least, &in[1], &out[0].type.shape, e->error);
-  if (chosen) {
-    char *to = out[0].data;
-    for (int64_t i = 0, n = count_of(&out[0]); i < n; i++, to += bytes) {
-      if (chosen[i] >= 0)
-        memcpy(to, y + (size_t)chosen[i] * bytes, bytes);
-      else
-        memset(to, 0, bytes);
-    }
+  workspace room = e->workspace;
+  const char *y = dense(&in[0], 0, &room);
+  const int64_t *chosen =
+      choose(e->params, p->least, &in[1], &out[0].type.shape, &room);
+  char *to = out[0].data;
+  for (int64_t i = 0, n = count_of(&out[0]); i < n; i++, to += bytes) {
+    if (chosen[i] >= 0)
+      memcpy(to, y + (size_t)chosen[i] * bytes, bytes);
+    else
+      memset(to, 0, bytes);
   }
-  cxi_free(chosen);
-  cxi_free(copy);
-  return chosen != NULL;
+  return true;
+}
+
+int64_t cxi_select_scatter_workspace(const cxi_eval *e, const cxi_view *in,
+                                     const cxi_view *out) {
+  (void)e;
+  const cx_dtype wide = arithmetic_of(in[0].type.type)->wide;
+  return cxi_size_add(
+      cxi_size_add(dense_bytes(&in[0], wide), wide_bytes(&out[0], wide)),
+      choose_bytes(&in[1], &in[0].type.shape));
 }
 
 bool cxi_evaluate_select_scatter(cxi_eval *e, const cxi_view *in,
@@ -215,18 +249,13 @@ bool cxi_evaluate_select_scatter(cxi_eval *e, const cxi_view *in,
   const cxi_select_and_scatter_add_params *p = e->params;
   const arithmetic *a = arithmetic_of(in[0].type.type);
   const int64_t n = count_of(&out[0]);
-  void *copy, *to = NULL;
-  const void *y = dense(&in[0], a->wide, &copy, e->error);
-  int64_t *chosen = NULL;
-  if (y)
-    chosen = choose(e->params, p->least, &in[1], &in[0].type.shape, e->error);
-  if (chosen) to = wide_result(&out[0], a->wide, e->error);
-  if (to) {
-    memset(to, 0, (size_t)n * (a->wide == CX_F32 ? 4 : 8));
-    a->add_to(count_of(&in[0]), chosen, y, to);
-    store_wide(&out[0], a->wide, to);
-  }
-  cxi_free(chosen);
-  cxi_free(copy);
-  return to != NULL;
+  workspace room = e->workspace;
+  const void *y = dense(&in[0], a->wide, &room);
+  const int64_t *chosen =
+      choose(e->params, p->least, &in[1], &in[0].type.shape, &room);
+  void *to = wide_result(&out[0], a->wide, &room);
+  memset(to, 0, (size_t)n * (a->wide == CX_F32 ? 4 : 8));
+  a->add_to(count_of(&in[0]), chosen, y, to);
+  store_wide(&out[0], a->wide, to);
+  return true;
 }

@@ -26,7 +26,7 @@ bool cxi_reference_apply(cx_ctx *ctx, cxi_prim prim, const void *params,
                     .run = run_nothing,
                     .release = release_nothing,
                     .error = error };
-  return eval.row->evaluate(&eval, in, out);
+  return cxi_evaluate(&eval, in, out);
 }
 
 static cxi_array *array_of(cx_ctx *ctx, const cxi_view *view) {

@@ -168,11 +168,15 @@ static bool emit(cxi_emitter *em, cxi_prim prim, const void *params,
     ok = info(em, in[i], &x);
     if (ok) types[i] = x.type;
   }
-  /* what does not infer goes where the builder says why */
   ok = ok && cxi_params_valid(prim, params, &c.error) && row->infer(&c) &&
-               c.n_out == n_out
-           ? cut(s, row, &c, in, out)
-           : emit_unknown(s, prim, params, n_in, in, n_out, out);
+       c.n_out == n_out;
+  if (ok) {
+    ok = cut(s, row, &c, in, out);
+  } else if (!types || c.error.code == CX_EMEMORY) {
+    for (uint32_t i = 0; i < n_out; i++) out[i] = no_memory(s);
+  } else { /* the builder says why */
+    ok = emit_unknown(s, prim, params, n_in, in, n_out, out);
+  }
   cxi_scratch_reset(mark);
   return ok;
 }

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/arena.h"
 #include "support/rows.h"
 
 static char message[4096];
@@ -98,6 +99,27 @@ static const char *compare(const execution *x, uint32_t j, const void *got,
   return NULL;
 }
 
+/* Asked for each request to an arena or to scratch memory while a run goes on,
+ * which makes none. */
+static _Atomic bool asked_an_arena;
+static bool note(void) {
+  asked_an_arena = true;
+  return false;
+}
+
+static bool run_without_allocation(cxi_executable *exe, const void **in,
+                                   void **out, void *workspace, int threads,
+                                   cxi_error *error) {
+  asked_an_arena = false;
+  cxi_arena_fail_if(note);
+  const uint64_t before = cxi_alloc_now().calls;
+  const bool done = cxi_executable_run(exe, in, out, workspace, threads, error);
+  const bool allocated = cxi_alloc_now().calls != before || asked_an_arena;
+  cxi_arena_fail_if(NULL);
+  if (!done || !allocated) return done;
+  return cxi_error_set(error, CX_EMEMORY, "it allocated memory");
+}
+
 static const char *run(const execution *x, cxi_executable *exe, int threads,
                        double tolerance) {
   const cxi_program *p = x->program;
@@ -111,8 +133,11 @@ static const char *run(const execution *x, cxi_executable *exe, int threads,
     out[j] = cxi_buffer_take((size_t)cxi_aval_bytes(&x->want[j].type));
   cxi_error error = { 0 };
   const char *failure = NULL;
-  if (!cxi_executable_run(exe, in, out, workspace, threads, &error)) {
-    snprintf(message, sizeof message, "run: %s", error.text);
+  if (!run_without_allocation(exe, in, out, workspace, threads, &error)) {
+    char *text = cxi_program_print(p, (cxi_text_options){ 0 });
+    snprintf(message, sizeof message, "run: %s\n%s", error.text,
+             text ? text : "");
+    cxi_free(text);
     failure = message;
   }
   for (uint32_t j = 0; !failure && j < p->n_out; j++)

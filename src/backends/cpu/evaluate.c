@@ -12,8 +12,36 @@ typedef struct evaluation {
   cxi_ref memory; /* for the views of a run */
 } evaluation;
 
+/* The views of a run, then the row's workspace. */
+static size_t views_bytes(size_t n) {
+  return (n * sizeof(cxi_view) + 63) & ~(size_t)63;
+}
+
+static cxi_view view_of(const cxi_operand *o) {
+  cxi_view view = { .type = o->type };
+  memcpy(view.strides, o->strides, sizeof o->strides);
+  return view;
+}
+
 size_t cxi_cpu_evaluate_workspace(const cxi_unit *unit) {
-  return (unit->n_operands + (size_t)unit->n_results) * sizeof(cxi_view);
+  const size_t n = unit->n_operands + (size_t)unit->n_results;
+  if (!unit->row->workspace) return views_bytes(n);
+  const cxi_mark mark = cxi_scratch_mark();
+  cxi_view *views = cxi_scratch((n + 1) * sizeof *views);
+  int64_t bytes = -1;
+  if (views) {
+    for (uint32_t i = 0; i < unit->n_operands; i++)
+      views[i] = view_of(&unit->operands[i]);
+    for (uint32_t i = 0; i < unit->n_results; i++)
+      views[unit->n_operands + i] = view_of(&unit->results[i]);
+    const cxi_eval eval = { .row = unit->row,
+                            .params = unit->params,
+                            .n_in = unit->n_operands,
+                            .n_out = unit->n_results };
+    bytes = unit->row->workspace(&eval, views, views + unit->n_operands);
+  }
+  cxi_scratch_reset(mark);
+  return bytes < 0 ? CXI_NO_WORKSPACE : views_bytes(n) + (size_t)bytes;
 }
 
 /* Only loops and branches run sub-programs, and those are compiled. */
@@ -35,8 +63,15 @@ static bool run(const void *state, char *const *bases, cxi_running *running) {
   for (uint32_t i = 0; i < e->n_in + e->n_out; i++)
     views[i].data = cxi_at(bases, e->refs[i]);
   cxi_error failure = { 0 };
-  cxi_eval eval = { e->row,    e->params,       e->n_in, e->n_out,
-                    no_bodies, release_nothing, &failure };
+  cxi_eval eval = { .row = e->row,
+                    .params = e->params,
+                    .n_in = e->n_in,
+                    .n_out = e->n_out,
+                    .run = no_bodies,
+                    .release = release_nothing,
+                    .workspace =
+                        (char *)views + views_bytes(e->n_in + (size_t)e->n_out),
+                    .error = &failure };
   if (e->row->evaluate(&eval, views, views + e->n_in)) return true;
   return cxi_error_set(running->error, failure.code ? failure.code : CX_EMEMORY,
                        "%s", failure.text);
@@ -56,8 +91,7 @@ bool cxi_cpu_by_evaluate(const cxi_unit *unit, cxi_arena *arena, cxi_thunk *out,
     const cxi_operand *o = i < unit->n_operands
                                ? &unit->operands[i]
                                : &unit->results[i - unit->n_operands];
-    views[i].type = o->type;
-    memcpy(views[i].strides, o->strides, sizeof o->strides);
+    views[i] = view_of(o);
     refs[i] = o->at;
   }
   *e = (evaluation){ unit->row, unit->params, unit->n_operands, unit->n_results,

@@ -17,6 +17,7 @@ typedef struct running {
 typedef struct block {
   int64_t row, column, rows, n; /* n elements of each of `rows` rows */
   char **at;                    /* by slot */
+  char *workspace;              /* of what evaluates */
 } block;
 
 static void set_block(const cxi_pass *f, int64_t i, block *b) {
@@ -75,6 +76,7 @@ static void evaluate(running *r, const cxi_step *step, const block *b) {
                     .params = step->params,
                     .n_in = step->n_in,
                     .n_out = 1,
+                    .workspace = b->workspace,
                     .error = &error };
   if (!step->row->evaluate(&eval, in, &out)) fail(r, &error);
 }
@@ -121,7 +123,7 @@ static void run_step(running *r, const cxi_step *step, const block *b) {
 static void run_blocks(running *r, int64_t first, int64_t last, char *scratch) {
   const cxi_pass *f = r->f;
   char *at[f->n_slots];
-  block b = { .at = at };
+  block b = { .at = at, .workspace = scratch + f->workspace };
   for (uint32_t s = 0; s < f->n_slots; s++)
     at[s] = scratch + f->slots[s].offset;
   for (int64_t i = first; i < last; i++) {

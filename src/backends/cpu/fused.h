@@ -64,6 +64,7 @@ typedef struct cxi_pass {
   const cxi_slot *slots;
   const cxi_step *steps;
   size_t scratch_bytes;
+  size_t workspace; /* where in the scratch that of evaluations begins */
   cxi_ref scratch; /* for each task, if it exceeds the stack's */
 } cxi_pass;
 

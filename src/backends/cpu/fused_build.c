@@ -23,6 +23,7 @@ typedef struct building {
   cxi_step *steps;
   uint32_t n_slots, cap_slots, n_steps, cap_steps;
   bool short_of_memory;
+  size_t workspace_bytes; /* of the evaluation that needs the most */
 } building;
 
 /* -- slots and steps ------------------------------------------------------- */
@@ -234,6 +235,32 @@ static const void *row_params(building *b, const cxi_op *op) {
   return p;
 }
 
+/* The workspace of an evaluation of the largest block. */
+static void reserve_workspace(building *b, const cxi_op *op,
+                              const cxi_step *step) {
+  const cxi_pass *f = b->f;
+  const cx_dims rows = { 1, { f->block_rows } };
+  const cx_dims elements = { 1, { f->block_rows * f->block_n } };
+  const cx_dims table = { 2, { f->block_rows, f->block_n } };
+  cxi_view in[CXI_FUSED_OPERANDS];
+  if (!op->row->workspace) return;
+  for (uint32_t k = 0; k < step->n_in; k++)
+    in[k] = cxi_view_dense(
+        (cx_aval){ source_type(b, op, k), step->reduces   ? table
+                                          : step->per_row ? rows
+                                                          : elements },
+        NULL);
+  const cxi_view out = cxi_view_dense(
+      (cx_aval){ op->type, step->per_row ? rows : elements }, NULL);
+  const cxi_eval e = {
+    .row = op->row, .params = step->params, .n_in = step->n_in, .n_out = 1
+  };
+  const int64_t bytes = op->row->workspace(&e, in, &out);
+  b->short_of_memory |= bytes < 0;
+  if (bytes > 0 && (size_t)bytes > b->workspace_bytes)
+    b->workspace_bytes = (size_t)bytes;
+}
+
 /* By the row's evaluate: into a register, since it may not work in place. */
 static bool add_evaluation(building *b, const cxi_op *op, forms *v) {
   const bool rows = level_of(b, op->per_row);
@@ -245,6 +272,7 @@ static bool add_evaluation(building *b, const cxi_op *op, forms *v) {
                     .params = op->params };
   for (uint32_t k = 0; k < op->n_in; k++) step.in[k] = plain_form(b, op, k);
   if (op->reduces && !(step.params = row_params(b, op))) return false;
+  reserve_workspace(b, op, &step);
   step.out = add_register(b, op->type, rows);
   add_step(b, step);
   v->plain = step.out;
@@ -381,6 +409,8 @@ static bool place_registers(building *b) {
         spare[n_spare++] = in;
     }
   }
+  f->workspace = f->scratch_bytes;
+  f->scratch_bytes += (b->workspace_bytes + 63) & ~(size_t)63;
   return true;
 }
 

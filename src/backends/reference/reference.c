@@ -165,10 +165,15 @@ static bool evaluate(frame *f, int depth, cxi_error *error) {
   for (uint32_t k = 0; k < e->n_out; k++)
     if (!place_result(f, row, k)) return no_memory(error);
   cxi_error failure = { 0 };
-  evaluation c = { { row, e->params, e->n_in, e->n_out, run_body, release_view,
-                     &failure },
+  evaluation c = { { .row = row,
+                     .params = e->params,
+                     .n_in = e->n_in,
+                     .n_out = e->n_out,
+                     .run = run_body,
+                     .release = release_view,
+                     .error = &failure },
                    depth };
-  if (row->evaluate(&c.eval, f->operands, f->values + e->out)) return true;
+  if (cxi_evaluate(&c.eval, f->operands, f->values + e->out)) return true;
   return failure.code == CX_OK
              ? cxi_error_set(error, CX_EMEMORY, "%s failed", name)
              : cxi_error_set(error, failure.code, "%s", failure.text);

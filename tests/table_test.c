@@ -13,6 +13,7 @@
 
 #include "base/alloc.h"
 #include "base/arena.h"
+#include "support/matrix.h"
 #include "support/programs.h"
 
 static const char MATRIX_FILE[] = "docs/primitives.md";
@@ -360,64 +361,9 @@ static void test_memory(void **state) {
 
 /* -- the matrix of rules --------------------------------------------------- */
 
-static const char *form_of(const cxi_row *row) {
-  static const char *const names[] = {
-    [CXI_FORM_ELEMENTWISE] = "elementwise",
-    [CXI_FORM_MOVE] = "move",
-    [CXI_FORM_INDEX] = "index",
-    [CXI_FORM_REDUCE] = "reduce",
-    [CXI_FORM_PRODUCT] = "product",
-    [CXI_FORM_SOURCE] = "source",
-    [CXI_FORM_CALL] = "call",
-    [CXI_FORM_CONTROL] = "control",
-    [CXI_FORM_HOST] = "host",
-    [CXI_FORM_NEVER] = "never",
-  };
-  return names[row->form];
-}
-
-static void add_text(cxi_bytes *to, const char *text) {
-  for (; *text; text++) {
-    if (*text == '|') cxi_bytes_add(to, "\\", 1);
-    cxi_bytes_add(to, text, 1);
-  }
-}
-
-static void add_cell(cxi_bytes *to, const char *text) {
-  cxi_bytes_add(to, " | ", 3);
-  add_text(to, text);
-}
-
-static cxi_bytes matrix(void) {
-  cxi_bytes out = { 0 };
-  add_text(&out, "# Primitives\n\n"
-                 "Every primitive with its rules, written by "
-                 "`build/dev/bin/tests/table_test --write`.\n"
-                 "Where a rule is missing, the reason stands in its "
-                 "place.\n\n");
-  static const char head[] =
-      "| primitive | computes | form | jvp | transpose | batch |\n"
-      "|---|---|---|---|---|---|\n";
-  cxi_bytes_add(&out, head, sizeof head - 1);
-  for (int prim = CXI_PRIM_NONE + 1; prim < CXI_N_PRIMS; prim++) {
-    const cxi_row *row = cxi_row_of((cxi_prim)prim);
-    cxi_bytes_add(&out, "| `", 3);
-    add_text(&out, cxi_prim_name((cxi_prim)prim));
-    cxi_bytes_add(&out, "`", 1);
-    add_cell(&out, row->formula);
-    add_cell(&out, form_of(row));
-    add_cell(&out, row->jvp ? "yes" : row->no_jvp);
-    add_cell(&out, row->transpose ? "yes" : row->no_transpose);
-    add_cell(&out, row->batch ? "yes" : row->no_batch);
-    cxi_bytes_add(&out, " |\n", 3);
-  }
-  assert_false(out.failed);
-  return out;
-}
-
 static void test_matrix_is_current(void **state) {
   (void)state;
-  cxi_bytes want = matrix();
+  cxi_bytes want = primitive_matrix();
   FILE *file = fopen(MATRIX_FILE, "rb");
   if (!file) fail_msg("%s is missing", MATRIX_FILE);
   char *is = malloc(want.n + 1u);
@@ -431,7 +377,7 @@ static void test_matrix_is_current(void **state) {
 }
 
 static int write_matrix(void) {
-  cxi_bytes text = matrix();
+  cxi_bytes text = primitive_matrix();
   FILE *file = fopen(MATRIX_FILE, "wb");
   if (!file) return perror(MATRIX_FILE), 1;
   const bool written = fwrite(text.data, 1, text.n, file) == text.n;

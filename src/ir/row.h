@@ -150,6 +150,10 @@ struct cxi_row {
 
   /* Results are dense buffers to be filled; false with eval->error. */
   bool (*evaluate)(cxi_eval *, const cxi_view *in, cxi_view *out);
+  /* The bytes of workspace for operands and results of these types and strides,
+   * whose elements are not there yet; -1: more than there can be. NULL: none. */
+  int64_t (*workspace)(const cxi_eval *, const cxi_view *in,
+                       const cxi_view *out);
   /* Emits bool[]: whether the operands are such that the result is what was
    * meant; none if they always are. `invalid` says what is wrong if not. */
   cx (*valid)(const cxi_rule *, const cx *in);
@@ -157,10 +161,6 @@ struct cxi_row {
 
   /* Effects of the equation itself; NULL: none. */
   uint16_t (*effects)(const void *params);
-  /* The bytes of workspace for operands and results of these types and strides,
-   * whose elements are not there yet; -1: more than there can be. NULL: none. */
-  int64_t (*workspace)(const cxi_eval *, const cxi_view *in,
-                       const cxi_view *out);
   int in_place;               /* operand + 1 whose buffer result 0 may take */
 
   /* Floating-point operations. NULL: by form, see cxi_program_flops. */

@@ -107,9 +107,13 @@ static void run_det(const void *params, const cxi_block *in,
 }
 
 static bool evaluate_det(cxi_eval *e, const cxi_view *in, cxi_view *out) {
+  return cxi_evaluate_blocks(e, in, out, 2, run_det);
+}
+static int64_t workspace_det(const cxi_eval *e, const cxi_view *in,
+                             const cxi_view *out) {
   const cx_dims *s = &in->type.shape;
   const int64_t n = s->d[s->n - 1];
-  return cxi_evaluate_blocks(e, in, out, 2, cxi_size_mul(n, n), run_det);
+  return cxi_blocks_workspace(e, in, out, 2, cxi_size_mul(n, n));
 }
 
 static const char *const examples_det[] = {
@@ -137,6 +141,7 @@ const cxi_row cxi_row_det = {
   .jvp = jvp_det,
   .batch = cxi_batch_linalg,
   .evaluate = evaluate_det,
+  .workspace = workspace_det,
   .no_transpose = "not linear",
   .examples = examples_det,
 };

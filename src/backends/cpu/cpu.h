@@ -5,6 +5,8 @@
 #ifndef CXI_CPU_H
 #define CXI_CPU_H
 
+#include <assert.h>
+
 #include "lower/executable.h"
 #include "lower/schedule.h"
 
@@ -54,6 +56,7 @@ static inline bool cxi_cpu_no_memory(cxi_error *error) {
 }
 
 static inline int64_t cxi_divide_up(int64_t a, int64_t b) {
+  assert(b > 0);
   return (a + b - 1) / b;
 }
 static inline int64_t cxi_least(int64_t a, int64_t b) { return a < b ? a : b; }

@@ -187,6 +187,8 @@ static const char *flops_of(const cxi_row *row) {
 
 static const char *text_of(const cxi_row *row) {
   if (row->examples && row->examples[0]) return "yes";
+  if (row->prim == CXI_PRIM_callback) return "printed; a C function has none";
+  if (row->form == CXI_FORM_HOST) return "yes"; /* printed_samples */
   return row->form == CXI_FORM_NEVER ? "only in dumps" : NULL;
 }
 

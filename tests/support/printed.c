@@ -12,6 +12,11 @@
 #include "ir/text.h"
 
 const char *const printed_samples[] = {
+  "program @main(%0: bool[], %1: f32[]) {\n"
+  "  check[message=\"x is \\\"odd\\\"\"] %0\n"
+  "  debug_print[format=\"x is {}\"] %1\n"
+  "  return %1\n"
+  "}\n",
   "program @main() {\n"
   "  return\n"
   "}\n",

@@ -119,59 +119,60 @@ static void test_branch_not_taken(void **state) {
   cxi_program_release(grad);
 }
 
-/* Halves x until it is below 1, which ends for finite x > 0 alone: infinite and
- * negative ones are kept from the loop by the branch or the loop around it,
- * also where other lanes are in it. */
+/* Halves x until it is below 1, which ends for finite x > 0 alone. */
+static const char *const ending[2] = {
+  "program @other(%0: f64[], %1: f64[]) {\n"
+  "  %2: bool[] = ne %0, 1.0:f64\n"
+  "  return %2\n"
+  "}\n"
+  "program @halve(%0: f64[], %1: f64[]) {\n"
+  "  %2: f64[] = mul %0, 0.5:f64\n"
+  "  %3: f64[] = add %1, 1.0:f64\n"
+  "  return %2, %3\n"
+  "}\n"
+  "program @loop(%0: f64[]) {\n"
+  "  %1: f64[], %2: f64[] = while[cond=@other, body=@halve,"
+  " n_cond_consts=0, n_body_consts=0] %0, 0.0:f64\n"
+  "  return %2\n"
+  "}\n"
+  "program @same(%0: f64[]) {\n"
+  "  return %0\n"
+  "}\n"
+  "program @main(%0: f64[]) {\n"
+  "  %1: bool[] = ge %0, 1.0:f64\n"
+  "  %2: i32[] = convert[type=i32] %1\n"
+  "  %3: f64[] = cond[branches=(@same,@loop)] %2, %0\n"
+  "  return %3\n"
+  "}\n",
+  "program @other(%0: f64[], %1: f64[]) {\n"
+  "  %2: bool[] = ne %0, 1.0:f64\n"
+  "  return %2\n"
+  "}\n"
+  "program @halve(%0: f64[], %1: f64[]) {\n"
+  "  %2: f64[] = mul %0, 0.5:f64\n"
+  "  %3: f64[] = add %1, 1.0:f64\n"
+  "  return %2, %3\n"
+  "}\n"
+  "program @large(%0: f64[]) {\n"
+  "  %1: bool[] = ge %0, 1.0:f64\n"
+  "  return %1\n"
+  "}\n"
+  "program @log2(%0: f64[]) {\n"
+  "  %1: f64[], %2: f64[] = while[cond=@other, body=@halve,"
+  " n_cond_consts=0, n_body_consts=0] %0, 0.0:f64\n"
+  "  return %2\n"
+  "}\n"
+  "program @main(%0: f64[]) {\n"
+  "  %1: f64[] = while[cond=@large, body=@log2, n_cond_consts=0,"
+  " n_body_consts=0] %0\n"
+  "  return %1\n"
+  "}\n"
+};
+
+/* Infinite and negative x are kept from the loop by the branch or the loop
+ * around it, also where other lanes are in it. */
 static void test_loops_that_end(void **state) {
   (void)state;
-  static const char *const texts[2] = {
-    "program @other(%0: f64[], %1: f64[]) {\n"
-    "  %2: bool[] = ne %0, 1.0:f64\n"
-    "  return %2\n"
-    "}\n"
-    "program @halve(%0: f64[], %1: f64[]) {\n"
-    "  %2: f64[] = mul %0, 0.5:f64\n"
-    "  %3: f64[] = add %1, 1.0:f64\n"
-    "  return %2, %3\n"
-    "}\n"
-    "program @loop(%0: f64[]) {\n"
-    "  %1: f64[], %2: f64[] = while[cond=@other, body=@halve,"
-    " n_cond_consts=0, n_body_consts=0] %0, 0.0:f64\n"
-    "  return %2\n"
-    "}\n"
-    "program @same(%0: f64[]) {\n"
-    "  return %0\n"
-    "}\n"
-    "program @main(%0: f64[]) {\n"
-    "  %1: bool[] = ge %0, 1.0:f64\n"
-    "  %2: i32[] = convert[type=i32] %1\n"
-    "  %3: f64[] = cond[branches=(@same,@loop)] %2, %0\n"
-    "  return %3\n"
-    "}\n",
-    "program @other(%0: f64[], %1: f64[]) {\n"
-    "  %2: bool[] = ne %0, 1.0:f64\n"
-    "  return %2\n"
-    "}\n"
-    "program @halve(%0: f64[], %1: f64[]) {\n"
-    "  %2: f64[] = mul %0, 0.5:f64\n"
-    "  %3: f64[] = add %1, 1.0:f64\n"
-    "  return %2, %3\n"
-    "}\n"
-    "program @large(%0: f64[]) {\n"
-    "  %1: bool[] = ge %0, 1.0:f64\n"
-    "  return %1\n"
-    "}\n"
-    "program @log2(%0: f64[]) {\n"
-    "  %1: f64[], %2: f64[] = while[cond=@other, body=@halve,"
-    " n_cond_consts=0, n_body_consts=0] %0, 0.0:f64\n"
-    "  return %2\n"
-    "}\n"
-    "program @main(%0: f64[]) {\n"
-    "  %1: f64[] = while[cond=@large, body=@log2, n_cond_consts=0,"
-    " n_body_consts=0] %0\n"
-    "  return %1\n"
-    "}\n"
-  };
   static const double x[2][4] = { { -3, 16, 0.75, 2 }, { -1, -2, 0, 0.5 } };
   static const double want[2][2][4] = {
     { { -3, 4, 0.75, 1 }, { -1, -2, 0, 0.5 } },
@@ -182,7 +183,7 @@ static void test_loops_that_end(void **state) {
     for (int k = 0; k < 2; k++) {
       bool batched_out[1];
       cxi_error error = { 0 };
-      const cxi_program *p = program_parse(texts[i]);
+      const cxi_program *p = program_parse(ending[i]);
       const cxi_program *q = cxi_batch(p, all, 4, NULL, batched_out, &error);
       check_ok(q != NULL, &error, p);
       cxi_program_retain(q);
@@ -195,6 +196,27 @@ static void test_loops_that_end(void **state) {
       cxi_program_release(p);
       cxi_program_release(q);
     }
+}
+
+/* No lane is active and none takes a branch where there is none. */
+static void test_no_lanes(void **state) {
+  (void)state;
+  static const bool all[1] = { true };
+  for (int i = 0; i < 2; i++) {
+    bool batched_out[1];
+    cxi_error error = { 0 };
+    const cxi_program *p = program_parse(ending[i]);
+    const cxi_program *q = cxi_batch(p, all, 0, NULL, batched_out, &error);
+    check_ok(q != NULL, &error, p);
+    cxi_program_retain(q);
+    arrays in = arrays_random(q, 1, 2);
+    arrays out = program_run(q, &in);
+    assert_int_equal(out.at[0].type.shape.d[0], 0);
+    arrays_free(&in);
+    arrays_free(&out);
+    cxi_program_release(p);
+    cxi_program_release(q);
+  }
 }
 
 /* A bounded loop over a batch, backwards: a lane that has stopped must not
@@ -266,6 +288,7 @@ int main(void) {
     cmocka_unit_test(test_finished_lanes),
     cmocka_unit_test(test_branch_not_taken),
     cmocka_unit_test(test_loops_that_end),
+    cmocka_unit_test(test_no_lanes),
     cmocka_unit_test(test_bounded_lanes),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -98,11 +98,25 @@ static void assert_linear(const char *what, double small, double large,
              sizes[N_SIZES - 1]);
 }
 
+static double least(double a, double b) { return a < b ? a : b; }
+
+/* The least of some rounds, since others use the machine too; their sizes
+ * differ by one, so that each compiles anew. */
+static cost least_cost_of(cx_fn gradient, int n) {
+  cost c = cost_of(gradient, n);
+  for (int round = 1; round < 3; round++) {
+    const cost again = cost_of(gradient, n + round);
+    c.first = least(c.first, again.first);
+    c.run = least(c.run, again.run);
+  }
+  return c;
+}
+
 static void check(const char *name, cx_fn f) {
   cost costs[N_SIZES];
   cx_fn gradient = cx_jit(cx_grad(f));
   for (int i = 0; i < N_SIZES; i++) {
-    costs[i] = cost_of(gradient, sizes[i]);
+    costs[i] = least_cost_of(gradient, sizes[i]);
     print_message("%s, n = %4d: %6.0f equations, plan %8.0f bytes, first call"
                   " %7.2f ms, then %6.3f ms\n",
                   name, sizes[i], costs[i].equations, costs[i].bytes,

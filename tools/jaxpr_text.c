@@ -317,8 +317,10 @@ enum { STACKED = 256 }; /* elements of one equation */
 /* `count` elements as one axis: rows of them stacked, the rows joined. */
 static ref stacked(jaxpr_program *p, cx_dtype dtype, const unsigned char *bytes,
                    int64_t count) {
-  ref parts[STACKED], rows[JAXPR_MAX];
+  ref *parts = jaxpr_refs(p->w, STACKED);
+  ref *rows = jaxpr_refs(p->w, (size_t)(count / STACKED + 1));
   int n_rows = 0;
+  if (!jaxpr_ok(p->w)) return (ref){ .dtype = 0 };
   for (int64_t i = 0; i < count; i += STACKED) {
     const int64_t left = count - i, n = left < STACKED ? left : STACKED;
     for (int64_t k = 0; k < n; k++)

@@ -158,6 +158,15 @@ static bool batch_branches(const cxi_rule *r, const bool *batched, int64_t size,
   return true;
 }
 
+static void follow_taken(cx taken, uint32_t n, const bool *batched, cx *args) {
+  if (cxi_shape_at(taken).d[0] == 0) return; /* no lane */
+  const cx lane = cxi_argmax(taken, 0, CX_I32);
+  for (uint32_t i = 0; i < n; i++)
+    if (batched[i])
+      args[i] = cxi_select(cxi_per_lane(taken, args[i]),
+                           cxi_repeat_lane(args[i], lane), args[i]);
+}
+
 /* A branch with a loop in it might not end on the operands of lanes that do
  * not take it. They repeat those of a lane that does; if there is none, the
  * branch does not run. */
@@ -172,11 +181,7 @@ static void run_guarded(const cxi_program *body, cx taken, const bool *batched,
     cxi_rule_no_memory(m, out);
     return;
   }
-  const cx lane = cxi_argmax(taken, 0, CX_I32);
-  for (uint32_t i = 0; i < n; i++)
-    if (batched[i])
-      args[i] = cxi_select(cxi_per_lane(taken, args[i]),
-                           cxi_repeat_lane(args[i], lane), args[i]);
+  follow_taken(taken, n, batched, args);
   for (uint32_t i = 0; i < n; i++) types[i] = cxi_type_at(args[i]);
   cxi_builder b;
   cxi_builder_open(&b);

@@ -60,6 +60,7 @@ static const cxi_program *any_active(const cxi_program *like, uint32_t n_in,
 static void follow_active(const batching *b, const cxi_while_sizes *n,
                           cx active, cx *args) {
   bool ok = true;
+  if (cxi_shape_at(active).d[0] == 0) return; /* no lane */
   if (!cxi_may_not_end(b->body, &ok)) {
     if (!ok) cxi_rule_no_memory(0, NULL);
     return;

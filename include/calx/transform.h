@@ -153,6 +153,29 @@ CX_API cx_fn cx_custom_jvp_(cx_fn f, cx_fn rule, const char *at);
  * cotangent per argument, cx_none() for "no gradient". */
 #define cx_custom_vjp(f, fwd, bwd) cx_custom_vjp_((f), (fwd), (bwd), CX_AT)
 CX_API cx_fn cx_custom_vjp_(cx_fn f, cx_fn fwd, cx_fn bwd, const char *at);
+/* What a batching rule is told: the size of the batch, and which arguments have
+ * it, at axis 0 (a tree in all its leaves). */
+typedef struct cx_batch {
+  int64_t size;
+  bool in[CX_MAX_ARGS];
+} cx_batch;
+extern CX_API const cx_rec cx_rec_cx_batch;
+/* cx_custom_vmap(f, rule): f; in a batch, what rule makes of all lanes at once.
+ * The rule has f's arguments, and is told by settings that are, or have in
+ * them, a cx_batch, which is filled in for it:
+ *   CX_DEF_ENV(rule, cx_batch, b, x, w) { ... if (b->in[0]) ... }
+ *   cx_custom_vmap(CX_FN(f), CX_FN(rule))
+ * It returns what f does, each array with the batch at axis 0, or without it if
+ * the lanes have it in common. It may call the function itself: in a vmap of a
+ * vmap the rule is asked again. Derivatives keep the rule, before and after
+ * vmap; they compute f again from its arguments.
+ *   CX_ETREE: f or the rule captures arrays; another structure is returned.
+ *   CX_ESHAPE: a result is neither. CX_ETRACE: the rule failed.
+ * cx_sequential_vmap(f): f; in a batch, a loop over the lanes. */
+#define cx_custom_vmap(f, rule) cx_custom_vmap_((f), (rule), CX_AT)
+#define cx_sequential_vmap(f) cx_sequential_vmap_((f), CX_AT)
+CX_API cx_fn cx_custom_vmap_(cx_fn f, cx_fn rule, const char *at);
+CX_API cx_fn cx_sequential_vmap_(cx_fn f, const char *at);
 typedef enum cx_check_kind {
   CX_CHECK_USER = 1, CX_CHECK_INDEX = 2, CX_CHECK_NAN = 4, CX_CHECK_DIVISION = 8,
   CX_CHECK_ALL = 15

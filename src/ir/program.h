@@ -109,8 +109,8 @@ void cxi_params_each_axis(cxi_prim prim, const void *params,
                           void (*f)(cxi_name, void *), void *user);
 bool cxi_names_have(const cxi_names *list, cxi_name name);
 /* The program that may stand in the equation's place: the body of jit,
- * composite, checkpoint, custom_jvp and custom_vjp, solve of linear_solve and
- * root; NULL of all others. */
+ * composite, checkpoint, custom_jvp, custom_vjp, custom_vmap and its
+ * derivatives, solve of linear_solve and root; NULL of all others. */
 const cxi_program *cxi_params_body(cxi_prim prim, const void *params);
 /* A deep copy in the arena; programs are not retained. NULL without memory. */
 void *cxi_params_copy(cxi_prim prim, const void *params, cxi_arena *arena);

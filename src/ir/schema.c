@@ -245,6 +245,10 @@ const cxi_program *cxi_params_body(cxi_prim prim, const void *params) {
     return ((const cxi_custom_jvp_params *)params)->body;
   case CXI_PRIM_custom_vjp:
     return ((const cxi_custom_vjp_params *)params)->body;
+  case CXI_PRIM_custom_vmap:
+    return ((const cxi_custom_vmap_params *)params)->body;
+  case CXI_PRIM_custom_vmap_derivative:
+    return ((const cxi_custom_vmap_derivative_params *)params)->body;
   case CXI_PRIM_linear_solve:
     return ((const cxi_linear_solve_params *)params)->solve;
   case CXI_PRIM_root:

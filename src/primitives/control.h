@@ -63,6 +63,14 @@ cx cxi_per_lane(cx mask, cx x);
 /* x with its batch axis at `to`; one is made by repetition if axis is -1. */
 cx cxi_batched_at(cx x, int axis, int64_t size, int to);
 
+/* The equation as a program of its own, on the types that it has here: held,
+ * or NULL after reporting. */
+const cxi_program *cxi_rule_alone(const cxi_rule *r);
+/* A batch rule: a scan over the lanes, of which what is not mapped is a
+ * constant. */
+void cxi_batch_lanes(const cxi_rule *r, const cx *in, const int *axis,
+                     int64_t size, cx *out, int *out_axis);
+
 uint32_t cxi_count(uint32_t n, const bool *mask);
 /* Adds the marks of `more` to `mask`; whether any was new. */
 bool cxi_join(uint32_t n, bool *mask, const bool *more);

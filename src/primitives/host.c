@@ -1,81 +1,9 @@
 /* host.c - callback, check, debug_print: what reaches the host. */
 #include "base/alloc.h"
 #include "base/host.h"
-#include "ir/builder.h"
 #include "primitives/control.h"
 #include "primitives/debug_text.h"
 #include "primitives/moves.h"
-
-/* -- one lane after the other ---------------------------------------------- */
-
-/* The equation as a program of its own, on the types that it has here. */
-static const cxi_program *alone(const cxi_rule *r) {
-  bool ok = true;
-  cx *in = cxi_array(r->n_in, sizeof *in, &ok);
-  cx *out = cxi_array(r->n_out, sizeof *out, &ok);
-  if (!ok) {
-    cxi_rule_no_memory(0, NULL);
-    return NULL;
-  }
-  cxi_builder b;
-  cxi_builder_open(&b);
-  for (uint32_t i = 0; i < r->n_in; i++)
-    in[i] = cxi_builder_input(&b, r->in_types[i]);
-  cxi_emit(r->row->prim, r->params, r->n_in, in, r->n_out, out);
-  cxi_error error = { 0 };
-  const cxi_program *p =
-      cxi_builder_finish(&b, cxi_name_of(cxi_prim_name(r->row->prim)), r->n_in,
-                         in, r->n_out, out, &error);
-  const cxi_program *held = cxi_hold(p);
-  cxi_program_release(p);
-  if (!held) cxi_fail(error.code ? error.code : CX_EMEMORY, "%s", error.text);
-  return held;
-}
-
-/* A scan over the lanes: what is not mapped is a constant of it. */
-static void batch_sequential(const cxi_rule *r, const cx *in, const int *axis,
-                             int64_t size, cx *out, int *out_axis) {
-  bool ok = true;
-  cx *args = cxi_array(r->n_in, sizeof *args, &ok);
-  uint32_t *place = cxi_array(r->n_in, sizeof *place, &ok);
-  cxi_type *types = cxi_array(r->n_in, sizeof *types, &ok);
-  const cxi_program *body = ok ? alone(r) : NULL;
-  if (!ok) cxi_rule_no_memory(r->n_out, out);
-  if (!body) return;
-  uint32_t n = 0;
-  cxi_scan_params s = { .length = size, .unroll = 1 };
-  for (uint32_t i = 0; i < r->n_in; i++) {
-    if (axis[i] >= 0) continue;
-    args[n] = in[i];
-    place[n] = i;
-    types[n++] = r->in_types[i];
-  }
-  s.n_consts = n;
-  for (uint32_t i = 0; i < r->n_in; i++) {
-    if (axis[i] < 0) continue;
-    args[n] = cxi_move_axis(in[i], axis[i], 0);
-    place[n] = i;
-    types[n++] = r->in_types[i];
-  }
-  cxi_builder b;
-  cx *inner = cxi_array(r->n_in, sizeof *inner, &ok);
-  cx *given = cxi_array(r->n_in, sizeof *given, &ok);
-  cx *results = cxi_array(r->n_out, sizeof *results, &ok);
-  if (!ok) {
-    cxi_rule_no_memory(r->n_out, out);
-    return;
-  }
-  cxi_builder_open(&b);
-  for (uint32_t i = 0; i < n; i++) {
-    inner[i] = cxi_builder_input(&b, types[i]);
-    given[place[i]] = inner[i];
-  }
-  cxi_replay(body, given, results);
-  s.body = cxi_body_finish(&b, body, n, inner, r->n_out, results);
-  if (!s.body) return;
-  cxi_scan(&s, args, out);
-  for (uint32_t i = 0; i < r->n_out; i++) out_axis[i] = 0;
-}
 
 /* -- callback(x, ...; host, results): a C function ------------------------- */
 
@@ -168,7 +96,7 @@ static void batch_callback(const cxi_rule *r, const cx *in, const int *axis,
     return;
   }
   if (p->lanes == CX_LANES_SEQUENTIAL)
-    batch_sequential(r, in, axis, size, out, out_axis);
+    cxi_batch_lanes(r, in, axis, size, out, out_axis);
   else
     batch_whole(r, in, axis, size, out, out_axis);
 }
@@ -314,7 +242,7 @@ const cxi_row cxi_row_debug_print = {
   .infer = infer_debug_print,
   .effects = effects_debug_print,
   .jvp = cxi_jvp_none,
-  .batch = batch_sequential,
+  .batch = cxi_batch_lanes,
   .evaluate = evaluate_debug_print,
   .no_transpose = "no results",
   .examples = no_examples,

@@ -199,6 +199,8 @@ static cxi_entry *derive(cxi_request *q) {
     return cxi_derive_jacrev(q);
   case CXI_CODE_CUSTOM_JVP:
     return cxi_derive_custom_jvp(q);
+  case CXI_CODE_CUSTOM_VMAP:
+    return cxi_derive_custom_vmap(q);
   case CXI_CODE_CHECKIFY:
     return derive_checkify(q);
   default:

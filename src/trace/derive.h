@@ -60,5 +60,6 @@ cxi_entry *cxi_derive_vmap(cxi_request *q);       /* derive_vmap.c */
 cxi_entry *cxi_derive_checkpoint(cxi_request *q); /* derive_checkpoint.c */
 cxi_entry *cxi_derive_custom_jvp(cxi_request *q); /* derive_custom.c */
 cxi_entry *cxi_derive_custom_vjp(cxi_request *q);
+cxi_entry *cxi_derive_custom_vmap(cxi_request *q); /* derive_batching.c */
 
 #endif

@@ -231,6 +231,8 @@ cx_fn cx_fn_make_(const cx_def *def, const void *env, const char *at) {
   cxi_code_draft(&draft, CXI_CODE_DEF, def->name);
   draft.def = def;
   cxi_bytes_add_u64(&key, (uint64_t)(uintptr_t)def);
+  static const cx_batch no_batch = { 0 };
+  if (!env && def->env == &cx_rec_cx_batch) env = &no_batch;
   if (def->env) {
     void *template = cxi_arena_alloc(&draft.arena, def->env->size);
     if (template && env)

@@ -32,6 +32,7 @@ typedef enum cxi_code_kind {
   CXI_CODE_JACREV,
   CXI_CODE_CUSTOM_JVP,
   CXI_CODE_CUSTOM_VJP,
+  CXI_CODE_CUSTOM_VMAP,
   CXI_CODE_CHECKIFY
 } cxi_code_kind;
 

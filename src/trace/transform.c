@@ -329,6 +329,22 @@ cx_fn cx_custom_jvp_(cx_fn f, cx_fn rule, const char *at) {
              : NULL;
 }
 
+cx_fn cx_custom_vmap_(cx_fn f, cx_fn rule, const char *at) {
+  cxi_name before __attribute__((cleanup(cxi_left), unused)) = cxi_enter(at);
+  making m;
+  return start(&m, CXI_CODE_CUSTOM_VMAP, "custom_vmap", 2,
+               (const cx_fn[]){ f, rule })
+             ? finish(&m)
+             : NULL;
+}
+
+cx_fn cx_sequential_vmap_(cx_fn f, const char *at) {
+  cxi_name before __attribute__((cleanup(cxi_left), unused)) = cxi_enter(at);
+  making m;
+  return start(&m, CXI_CODE_CUSTOM_VMAP, "sequential_vmap", 1, &f) ? finish(&m)
+                                                                  : NULL;
+}
+
 cx_fn cx_custom_vjp_(cx_fn f, cx_fn fwd, cx_fn bwd, const char *at) {
   cxi_name before __attribute__((cleanup(cxi_left), unused)) = cxi_enter(at);
   making m;

@@ -30,6 +30,8 @@ static const reason no_partial_eval[] = {
   { CXI_PRIM_custom_jvp, "whole: jvp leaves its rule" },
   { CXI_PRIM_custom_vjp, "whole: jvp leaves fwd and custom_lin" },
   { CXI_PRIM_custom_lin, "whole: linear, all of it is unknown" },
+  { CXI_PRIM_custom_vmap, "whole: its derivative is another equation" },
+  { CXI_PRIM_custom_vmap_derivative, "whole: linear, all of it is unknown" },
   { CXI_PRIM_linear_solve, "whole: an iteration has no known part" },
   { CXI_PRIM_root, "whole: an iteration has no known part" },
 };

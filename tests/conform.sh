@@ -9,6 +9,7 @@ modes() {
   local mode out failed=0
   for mode in eval text grad vmap; do
     out=$("$calx" conform --known tests/conform_known.tsv \
+      --functions tests/data/functions.jsonl \
       --executor "$1" --mode $mode $files 2>&1) || failed=1
     echo "$1 $mode: $(tail -n 1 <<<"$out")"
     grep -E '^(FAILED|calx:)' <<<"$out" | head -n 20

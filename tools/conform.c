@@ -34,7 +34,7 @@ typedef struct conform {
   int n_reasons;
   known known[64];
   int n_known;
-  primals primals;
+  primals primals, given; /* of the file; of --functions */
   const char *doubt; /* why a difference would tell nothing; NULL: it would */
 } conform;
 
@@ -171,7 +171,7 @@ static void run_training(conform *c, const json_t *record, cx_fn f) {
 }
 
 /* The jaxpr of a derived record is what JAX made; only its results count. */
-static void run_derived(conform *c, const json_t *record, const char *kind) {
+static void run_derived(conform *c, json_t *record, const char *kind) {
   const json_t *in = json_object_get(record, "in");
   cx items[JAXPR_MAX];
   char why[96];
@@ -181,7 +181,7 @@ static void run_derived(conform *c, const json_t *record, const char *kind) {
     skip(c, record, "jax_wrong: the primal program is JAX's formula");
     return;
   }
-  if (!primals_origin(&c->primals, record, &o, why, sizeof why)) {
+  if (!primals_origin(&c->primals, &c->given, record, &o, why, sizeof why)) {
     skip(c, record, why);
     free(o.text);
     return;
@@ -259,6 +259,11 @@ static bool each_record(json_t *record, void *user) {
   return true;
 }
 
+static bool each_function(json_t *record, void *user) {
+  conform *c = user;
+  return primals_add(&c->given, record);
+}
+
 /* Lines of name, kind and reason between tabs; '#' begins a comment. */
 static bool read_known(conform *c, const char *path) {
   FILE *f = fopen(path, "r");
@@ -289,6 +294,7 @@ static void help(FILE *out) {
       "      grad   own jvp, vjp, grad of the primal programs\n"
       "      vmap   own vmap of the primal programs, and their derivatives\n"
       "  --known FILE               records that differ, with the reasons\n"
+      "  --functions FILE           primal programs of records that have none\n"
       "  --verbose                  each record, and the programs as text\n");
 }
 
@@ -308,6 +314,7 @@ int command_conform(int argc, char **argv) {
     { "executor", required_argument, NULL, 'e' },
     { "mode", required_argument, NULL, 'm' },
     { "known", required_argument, NULL, 'k' },
+    { "functions", required_argument, NULL, 'f' },
     { "verbose", no_argument, NULL, 'v' },
     { "help", no_argument, NULL, 'h' },
     { NULL, 0, NULL, 0 },
@@ -326,6 +333,10 @@ int command_conform(int argc, char **argv) {
     else if (option == 'k') {
       if (read_known(&c, optarg)) continue;
       fprintf(stderr, "calx: %s cannot be opened\n", optarg);
+      return 1;
+    } else if (option == 'f') {
+      if (record_each(optarg, each_function, &c, why, sizeof why)) continue;
+      fprintf(stderr, "calx: %s\n", why);
       return 1;
     } else if (option != 'm' || !set_mode(&c, optarg))
       return help(stderr), 2;
@@ -348,6 +359,7 @@ int command_conform(int argc, char **argv) {
     primals_forget(&c.primals);
   }
   primals_free(&c.primals);
+  primals_free(&c.given);
   cx_close(ctx);
   qsort(c.reasons, (size_t)c.n_reasons, sizeof *c.reasons, by_count);
   for (int i = 0; i < c.n_reasons; i++)

@@ -43,14 +43,15 @@ bool primals_add(primals *p, const json_t *record) {
     p->list = more, p->cap = cap;
   }
   p->list[p->n++] = (primal){ strdup(name), strdup(kind), text,
-                              json_incref(json_object_get(record, "jaxpr")) };
+                              json_incref(json_object_get(record, "jaxpr")),
+                              json_incref(json_object_get(record, "in_axes")) };
   return p->list[p->n - 1].name && p->list[p->n - 1].kind;
 }
 
 void primals_forget(primals *p) {
   for (int i = 0; i < p->n; i++) {
     free(p->list[i].name), free(p->list[i].kind), free(p->list[i].text);
-    json_decref(p->list[i].jaxpr);
+    json_decref(p->list[i].jaxpr), json_decref(p->list[i].in_axes);
   }
   p->n = 0;
 }
@@ -128,10 +129,15 @@ static bool from_kept(const primal *p, origin *out) {
   return *rest != 0;
 }
 
-bool primals_origin(const primals *p, const json_t *record, origin *out,
-                    char *why, size_t room) {
+bool primals_origin(const primals *p, const primals *given, json_t *record,
+                    origin *out, char *why, size_t room) {
   const char *kind = text_of(record, "kind"), *rest = "";
   const primal *kept = find(p, text_of(record, "name"));
+  if (!kept) {
+    kept = find(given, text_of(record, "name"));
+    if (kept && kept->in_axes && !json_object_get(record, "in_axes"))
+      json_object_set(record, "in_axes", kept->in_axes);
+  }
   jaxpr_writer w = { 0 };
   *out = (origin){ 0 };
   snprintf(out->kind, sizeof out->kind, "%s", kind);

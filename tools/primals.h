@@ -10,7 +10,7 @@
 /* A program that was met in a file, for the derived kinds of its name. */
 typedef struct primal {
   char *name, *kind, *text;
-  json_t *jaxpr;
+  json_t *jaxpr, *in_axes; /* in_axes: NULL, or the record's */
 } primal;
 typedef struct primals {
   primal *list;
@@ -34,10 +34,11 @@ typedef struct origin {
   char kind[64]; /* the steps to take */
   bool told;     /* by a derivative, which has lost a custom rule's body */
 } origin;
-/* The primal program of the name; else the record's "function"; else what a
- * jvp, a vjp or the record itself tells (undo.h). False with *why, to be left
- * out. */
-bool primals_origin(const primals *p, const json_t *record, origin *out,
-                    char *why, size_t room);
+/* The primal program of the name, of the record's file or of `given`, whose
+ * in_axes the record gets if it has none; else the record's "function"; else
+ * what a jvp, a vjp or the record itself tells (undo.h). False with *why, to be
+ * left out. */
+bool primals_origin(const primals *p, const primals *given, json_t *record,
+                    origin *out, char *why, size_t room);
 
 #endif

@@ -83,9 +83,9 @@ bool compare_array(cx got, const json_t *array, double tol, char *why,
   bool ok = want && (data || bytes == 0);
   if (!ok)
     snprintf(why, room, "an array cannot be read");
-  else if (jaxpr_is_float(t))
+  else if (data && jaxpr_is_float(t))
     ok = compare_floats(t, data, want, cx_size(got), tol, why, room);
-  else if (bytes && memcmp(data, want, bytes) != 0) {
+  else if (data && memcmp(data, want, bytes) != 0) {
     size_t i = 0;
     while (((const unsigned char *)data)[i] == want[i]) i++;
     snprintf(why, room, "%s: byte %zu differs", cx_show(got), i);

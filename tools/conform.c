@@ -250,7 +250,7 @@ static bool each_record(json_t *record, void *user) {
       skip(c, record, w.missing);
   } else {
     if (!primals_add(&c->primals, record)) return false;
-    if (strcmp(kind, "primal") && strcmp(kind, "fwd") &&
+    if (strcmp(kind, "primal") != 0 && strcmp(kind, "fwd") != 0 &&
         derive_is_vmap(kind) == (c->mode == MODE_VMAP))
       run_derived(c, record, kind);
   }

@@ -38,7 +38,7 @@ static bool write_constants(FILE *out, const json_t *jaxpr, const char **why) {
 /* Behind the name of a signature; NULL: it has none. */
 static const char *behind_name(const char *signature) {
   static const char function[] = "function ";
-  if (strncmp(signature, function, sizeof function - 1)) return NULL;
+  if (strncmp(signature, function, sizeof function - 1) != 0) return NULL;
   const char *at = signature + sizeof function - 1;
   if (*at != '"') return strchr(at, '(');
   for (at++; *at && *at != '"'; at++)

@@ -91,8 +91,8 @@ static const char *plain_name(const char *name) {
 
 /* Keys and words: no number among the operands stands for an array. */
 static bool is_random(const char *name) {
-  return !strncmp(name, "random_", 7) && strcmp(name, "random_fold_in") &&
-         strcmp(name, "random_gamma_grad");
+  return !strncmp(name, "random_", 7) && strcmp(name, "random_fold_in") != 0 &&
+         strcmp(name, "random_gamma_grad") != 0;
 }
 
 static void write_plain(jaxpr_program *p, jaxpr_equation *e) {

@@ -23,7 +23,7 @@ static void print_page(const char *usage, const option *options, int n) {
   }
 }
 static const option *find(const char *argument, const option *options, int n) {
-  if (strncmp(argument, "--", 2)) return NULL;
+  if (strncmp(argument, "--", 2) != 0) return NULL;
   for (int i = 0; i < n; i++)
     if (!strcmp(argument + 2, options[i].name)) return &options[i];
   return NULL;

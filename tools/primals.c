@@ -31,7 +31,8 @@ static const primal *find(const primals *p, const char *name) {
 bool primals_add(primals *p, const json_t *record) {
   const char *kind = text_of(record, "kind"), *name = text_of(record, "name");
   const bool is_primal = !strcmp(kind, "primal");
-  if (!is_primal && strcmp(kind, "jvp") && strcmp(kind, "vjp")) return true;
+  if (!is_primal && strcmp(kind, "jvp") != 0 && strcmp(kind, "vjp") != 0)
+    return true;
   if (!is_primal && find(p, name)) return true;
   jaxpr_writer w = { 0 };
   char *text = primals_text(record, &w);
@@ -99,7 +100,7 @@ static bool fits_inputs(const primal *p, const json_t *record) {
   const json_t *in = json_object_get(record, "in");
   const json_t *axes = json_object_get(record, "in_axes");
   const json_t *own = json_object_get(p->jaxpr, "in");
-  if (strcmp(text_of(record, "kind"), "vmap") || !axes) return true;
+  if (strcmp(text_of(record, "kind"), "vmap") != 0 || !axes) return true;
   for (size_t i = 0; i < json_array_size(own); i++) {
     const json_t *axis = json_array_get(axes, i);
     cx_dims got = jaxpr_dims(json_object_get(json_array_get(in, i), "shape"));

@@ -39,7 +39,7 @@ static cx read_arrays(const json_t *record, int at, int n) {
   cx items[JAXPR_MAX];
   for (int i = 0; i < n; i++)
     items[i] = record_array(
-        json_array_get(json_object_get(record, "in"), (size_t)(at + i)));
+        json_array_get(json_object_get(record, "in"), (size_t)at + (size_t)i));
   return cx_tuple_n(n, items);
 }
 
@@ -50,7 +50,7 @@ static cx inputs_of(const training *t) {
   return cx_tuple_n(t->n + t->n_batch, in);
 }
 
-/* One step; the outputs of the function go to out[]. */
+/* One step; the outputs of the function go to out[], unless it fails. */
 static void train_step(training *t, cx *out) {
   cx result = cx_call(t->value_and_grad, inputs_of(t)), grads[JAXPR_MAX];
   const int n_out = cx_len(result) - t->n;
@@ -63,7 +63,7 @@ static void train_step(training *t, cx *out) {
 /* The parameters, both moments, the number of the next step, the loss. */
 static bool step_matches(training *t, const json_t *record, char *why,
                          size_t room) {
-  cx out[JAXPR_MAX];
+  cx out[JAXPR_MAX] = { 0 };
   train_step(t, out);
   cx next = cx_cast(cx_add(cx_get(t->state, "t"), 1), CX_F32);
   cx all = cx_tuple(t->params, cx_get(t->state, "m"), cx_get(t->state, "v"),
@@ -103,7 +103,7 @@ static bool trajectory_matches(training *t, const json_t *record, char *why,
   const double tol = number_of(record, "tol");
   const int steps = (int)json_integer_value(json_object_get(record, "steps"));
   const int memory = place_of_memory(record);
-  cx out[JAXPR_MAX], losses = cx_zeros(CX_F32, steps);
+  cx out[JAXPR_MAX] = { 0 }, losses = cx_zeros(CX_F32, steps);
   for (int i = 0; i < steps && cx_ok(); i++) {
     train_step(t, out);
     losses = cx_at_set(losses, (i), out[0]);

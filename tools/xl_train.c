@@ -89,7 +89,7 @@ static settings read_settings(int argc, char **argv, bool *out_go,
   else if (s.stop && (!s.steps || s.stop > s.steps))
     wrong = "--stop needs --steps of at least as many";
   else if (strlen(s.output) < 13 ||
-           strcmp(s.output + strlen(s.output) - 12, ".safetensors"))
+           strcmp(s.output + strlen(s.output) - 12, ".safetensors") != 0)
     wrong = "--output does not end in .safetensors";
   if (wrong) {
     fprintf(stderr, "calx xl train: %s; --help lists the options\n", wrong);

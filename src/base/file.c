@@ -30,7 +30,8 @@ static bool map_open_file(int fd, cxi_file *out, cxi_error *error) {
   if (info.st_size == 0) return true;
   void *data = mmap(NULL, (size_t)info.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
   if (data == MAP_FAILED) return fail(error, "map", errno);
-  *out = (cxi_file){ data, (size_t)info.st_size };
+  out->data = data;
+  out->size = (size_t)info.st_size;
   return true;
 }
 

@@ -176,18 +176,19 @@ bool cxi_replay(const cxi_program *p, const cx *in, cx *out) {
   cxi_name site = cxi_site_now(), scope = cxi_scope_now();
   cx *value = cxi_scratch((p->n_values + (size_t)1) * sizeof *value);
   cx *operands = cxi_scratch((most_operands(p) + (size_t)1) * sizeof *operands);
+  bool good = value && operands;
   cx poison;
-  if (value && operands) {
+  if (good) {
     enter_values(p, in, value);
     poison = emit_equations(p, value, operands);
+    good = !cxi_is_poison(poison);
   } else {
     poison = cxi_fail(CX_EMEMORY, "out of memory");
   }
-  const bool failed = cxi_is_poison(poison);
   for (uint32_t i = 0; i < p->n_out; i++)
-    out[i] = failed ? poison : value[p->outputs[i]];
+    out[i] = good ? value[p->outputs[i]] : poison;
   cxi_site_use(site);
   cxi_scope_use(scope);
   cxi_scratch_reset(mark);
-  return !failed;
+  return good;
 }

@@ -79,7 +79,7 @@ static bool is_name_char(char c) {
 static size_t plain_name(char out[NAME_LENGTH], cxi_name name) {
   const char *text = cxi_name_text(name);
   size_t n = 0;
-  for (; text[n] && n < NAME_LENGTH; n++)
+  for (; n < NAME_LENGTH && text[n]; n++)
     out[n] = is_name_char(text[n]) ? text[n] : '_';
   if (n == 0) out[n++] = 'p';
   return n;

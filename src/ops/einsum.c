@@ -15,7 +15,7 @@ enum { LABELS = 64, ELLIPSIS = 52 }; /* a-z, A-Z, then the axes of "..." */
 /* The labels of one operand's axes, in order. */
 typedef struct labels {
   int n;
-  int8_t d[CX_MAX_DIMS];
+  uint8_t d[CX_MAX_DIMS];
 } labels;
 typedef struct term {
   cx x;
@@ -41,7 +41,7 @@ static cx bad_spec(const einsum *e, const char *why) {
 }
 static bool push(labels *l, int label) {
   if (l->n == CX_MAX_DIMS) return false;
-  l->d[l->n++] = (int8_t)label;
+  l->d[l->n++] = (uint8_t)label;
   return true;
 }
 /* Reads labels up to ',' '-' or the end. `rank` < 0: the result's, whose

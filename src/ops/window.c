@@ -156,7 +156,8 @@ cx cx_pool_(cx_red kind, cx a, cx_dims window, cx_window_opt opt,
   const char *padding = opt.padding;
   cxi_window pairs = cxi_window_plain(window);
   char text[512];
-  if (padding && strcasecmp(padding, "same") && strcasecmp(padding, "valid")) {
+  if (padding && strcasecmp(padding, "same") != 0 &&
+      strcasecmp(padding, "valid") != 0) {
     const cx_dims spatial = cxi_dims_repeat(n, 1);
     if (!set_padding(op, padding, &pairs, &spatial, &poison))
       return cxi_leave(before, poison);

@@ -57,9 +57,11 @@ bool cxi_call_evaluate(cxi_eval *c, const cxi_program *body, const cxi_view *in,
   const cxi_mark mark = cxi_scratch_mark();
   cxi_view *results = cxi_scratch((c->n_out + (size_t)1) * sizeof *results);
   bool *give = cxi_scratch(c->n_in + (size_t)1);
-  bool ok = results && give
-                ? c->run(c, body, in, give, results)
-                : cxi_error_set(c->error, CX_EMEMORY, "no memory for a call");
+  bool ok = results && give;
+  if (ok)
+    ok = c->run(c, body, in, give, results);
+  else
+    cxi_error_set(c->error, CX_EMEMORY, "no memory for a call");
   for (uint32_t i = 0; ok && i < c->n_out; i++) {
     cxi_view_copy(&out[i], &results[i]);
     if (!is_operand(c, in, results[i].data)) c->release(c, &results[i]);

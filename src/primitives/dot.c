@@ -179,11 +179,11 @@ cx_dtype cxi_dot_common_float(cx_dtype a, cx_dtype b) {
 /* The accumulator is the product's addend if either order of the two factors
  * gives the operand's axes in order. */
 static cx cotangent_of(const side *s, cx ct, cx other, cx acc) {
-  const cx addend = cx_is_none(acc) ? (cx){ 0 } : acc;
+  const cx none = { 0 }, addend = cx_is_none(acc) ? none : acc;
   const cx_dims plain = places(s, false), swapped = places(s, true);
   if (cxi_axes_identity(&plain)) return product(s, false, ct, other, addend);
   if (cxi_axes_identity(&swapped)) return product(s, true, ct, other, addend);
-  const cx y = product(s, false, ct, other, (cx){ 0 });
+  const cx y = product(s, false, ct, other, none);
   return cxi_sum_given(acc, cxi_transpose(y, plain));
 }
 

@@ -61,7 +61,7 @@ bool cxi_infer_shape(cxi_infer *c, cx_dims *out) {
 
 bool cxi_infer_elementwise(cxi_infer *c, uint32_t n, unsigned accept,
                            cx_dtype type) {
-  cx_dims shape;
+  cx_dims shape = { 0 };
   if (!cxi_infer_count(c, n)) return false;
   for (uint32_t i = 0; i < n; i++)
     if (!cxi_infer_kind(c, i, accept)) return false;

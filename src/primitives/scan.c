@@ -168,7 +168,7 @@ static void dce(const cxi_rule *r, const cx *in, const bool *used, cx *out) {
   cxi_places(n.in, need, place);
   cxi_scan_params s = *p;
   for (uint32_t i = 0; i < n.start_xs; i++)
-    if (need[i] && (i < n.consts || same[i - n.consts]))
+    if ((i < n.consts || same[i - n.consts]) && need[i])
       cxi_wire_typed(&w, in[i], place[i], p->body->values[i].type);
   s.n_consts = w.n;
   for (uint32_t i = n.consts; i < n.start_xs; i++)

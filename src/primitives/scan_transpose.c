@@ -131,7 +131,7 @@ void cxi_scan_transpose(const cxi_rule *r, const cx *in, const cx *ct,
   bool ok = true;
   bool *linear = cxi_array(n.in, sizeof *linear, &ok);
   if (linear) find_linear(r, in, linear, &ok);
-  if (!ok) {
+  if (!linear || !ok) {
     cxi_rule_no_memory(0, NULL);
     return;
   }

@@ -1,6 +1,7 @@
 /* solve.c - what the rows share whose derivative is that of an equation. */
 #include "primitives/solve.h"
 
+#include <assert.h>
 #include <string.h>
 
 #include "ops/lax.h"
@@ -29,6 +30,7 @@ bool cxi_solve_infer(cxi_infer *c, const cxi_solve_part *parts, uint32_t n,
                                   consts + part->n_vectors * m, in, m,
                                   in + consts))
       return false;
+    assert(part->p);
     if (part->exact && part->p->n_out != m)
       return cxi_infer_fail(c, CX_ETREE, "%s returns %u values, not %u",
                             part->what, part->p->n_out, m);

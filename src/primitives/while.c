@@ -28,13 +28,15 @@ static bool infer_sizes(cxi_infer *c, const cxi_while_params *p) {
                           "carries",
                           c->n_in, (long long)p->n_cond_consts,
                           (long long)p->n_body_consts, (long long)carry);
-  if (p->body->n_in != p->n_body_consts + carry)
+  const long long of_body = p->n_body_consts + carry;
+  const long long of_cond = p->n_cond_consts + carry;
+  if (p->body->n_in != of_body)
     return cxi_infer_fail(c, CX_ETREE, "the body takes %u operands, not %lld",
-                          p->body->n_in, (long long)(p->n_body_consts + carry));
-  if (p->cond->n_in != p->n_cond_consts + carry)
+                          p->body->n_in, of_body);
+  if (p->cond->n_in != of_cond)
     return cxi_infer_fail(c, CX_ETREE,
                           "the predicate takes %u operands, not %lld",
-                          p->cond->n_in, (long long)(p->n_cond_consts + carry));
+                          p->cond->n_in, of_cond);
   if (p->cond->n_out != 1 ||
       cxi_output_type(p->cond, 0) != cxi_type_scalar(CX_BOOL))
     return cxi_infer_fail(c, CX_ESHAPE, "the predicate must give one bool[]");

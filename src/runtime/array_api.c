@@ -154,7 +154,8 @@ const void *cxi_array_elements(const char *what, cx a, cxi_item *out) {
   const void *data = cxi_elements(what, a, out, &store);
   if (!data || out->kind == CXI_ITEM_ARRAY) return data;
   a = cx_from_(&store, cxi_type_dtype(out->type), CX_SCALAR, NULL);
-  return cxi_elements(what, a, out, &store);
+  data = cxi_elements(what, a, out, &store);
+  return out->kind == CXI_ITEM_ARRAY ? data : NULL;
 }
 
 /* An array of one element that is a number. */

@@ -308,9 +308,11 @@ static bool save_text(const cx_program *program, const char *path,
   cxi_writer *w = NULL;
   bool ok = body && fill_signature(program, &signature);
   if (ok) cxi_signature_print(&signature, &head);
-  if (!ok || head.failed)
-    ok = cxi_error_set(error, CX_EMEMORY, "out of memory");
-  if (ok) w = cxi_writer_open(path, error);
+  ok = ok && !head.failed;
+  if (ok)
+    w = cxi_writer_open(path, error);
+  else
+    cxi_error_set(error, CX_EMEMORY, "out of memory");
   if (w) {
     cxi_writer_add(w, head.data, head.n);
     cxi_writer_add(w, body, strlen(body));

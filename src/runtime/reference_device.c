@@ -40,8 +40,8 @@ bool cxi_reference_run_arrays(cx_ctx *ctx, const cxi_program *p,
                               cxi_error *error) {
   const cxi_mark mark = cxi_scratch_mark();
   cxi_view *views = cxi_scratch(p->n_out * sizeof *views + 1);
-  bool good = views || cxi_error_set(error, CX_EMEMORY, "out of memory");
-  good = good && cxi_reference_run(p, in, NULL, views, error);
+  bool good = views && cxi_reference_run(p, in, NULL, views, error);
+  if (!views) cxi_error_set(error, CX_EMEMORY, "out of memory");
   if (good) {
     bool all = true;
     for (uint32_t i = 0; i < p->n_out; i++) {

@@ -39,7 +39,7 @@ static const cxi_named_axis *find_axis(const char *op, const char *name) {
     return NULL;
   }
   const cxi_named_axis *a = innermost;
-  while (a && strcmp(cxi_name_text(a->name), name)) a = a->outer;
+  while (a && strcmp(cxi_name_text(a->name), name) != 0) a = a->outer;
   if (a) return a;
   char names[400];
   list_names(names, sizeof names);

@@ -311,9 +311,9 @@ cx cx_escape_(cx a, const char *at) {
   cxi_name before __attribute__((cleanup(cxi_left), unused)) = cxi_enter(at);
   cxi_item item;
   cx result;
-  cx_ctx *ctx = cxi_context_now();
-  if (ctx && ctx->trace) return a;
+  if (cxi_context_now() && cxi_context_now()->trace) return a;
   if (!keepable("escape", a, &item, &result)) return result;
+  cx_ctx *ctx = cxi_context_now();
   if (ctx->n_scopes < 2) return a;
   const uint32_t i = kept_make(ctx, cxi_number_strong(item));
   if (i == UINT32_MAX) return cxi_report_memory();

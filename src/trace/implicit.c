@@ -6,6 +6,8 @@
  * wrapped to take those. */
 #include "calx/implicit.h"
 
+#include <assert.h>
+
 #include "calx/array.h"
 #include "calx/elementwise.h"
 #include "calx/linalg.h"
@@ -87,6 +89,7 @@ static cxi_sig returned(const part *k) {
 /* It returns a tree like x, or a tuple of that and something. */
 static bool agrees(equation *e, part *k, cx *out_poison) {
   char got[160], want[160];
+  assert(k->body.p); /* resolved */
   if (k->body.p->n_out >= e->m &&
       !cxi_body_convert(&k->body, e->m, e->types + e->n_args, out_poison))
     return false;

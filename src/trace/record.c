@@ -267,7 +267,7 @@ static bool check_names(place *p, const cx_rec *rec, const cxi_tree *t) {
   for (uint32_t i = 0; i < t->n; i++) {
     const char *name = cxi_name_text(t->names[i]);
     int k = 0;
-    while (k < rec->n_fields && strcmp(rec->fields[k].name, name)) k++;
+    while (k < rec->n_fields && strcmp(rec->fields[k].name, name) != 0) k++;
     if (k < rec->n_fields) continue;
     place_enter(p, name);
     p->poison = cxi_reportf(CX_ETREE, "as(%s): \"%s\" is no field of %s%s",

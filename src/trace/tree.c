@@ -153,10 +153,11 @@ void cx_unpack_(cx tree, cx **out, const char *at) {
   while (out && out[n]) n++;
   cx poison = { 0, 0 };
   const cxi_tree *t = tree_of("unpack", tree, &poison);
-  if (t && t->n != n)
+  const bool fits = t && t->n == n;
+  if (t && !fits)
     poison = cxi_reportf(CX_ETREE, "unpack: a tree of %u into %u", t->n, n);
   for (uint32_t i = 0; i < n; i++)
-    *out[i] = poison.generation ? poison : retained(t->items[i]);
+    *out[i] = fits ? retained(t->items[i]) : poison;
   cxi_site_use(before);
 }
 
@@ -240,10 +241,11 @@ cx cx_unflatten_(const char *at, cx like, int n, const cx *leaves) {
   if (!cxi_list_given("unflatten", n, leaves, &poison)) return poison;
   const cxi_mark mark = cxi_scratch_mark();
   cxi_item *items = cxi_scratch((size_t)n * sizeof *items + 1);
-  if (!items) poison = cxi_report_memory();
-  for (int i = 0; i < n && !poison.generation; i++)
-    cxi_tree_entry("unflatten", leaves[i], &items[i], &poison);
-  if (!poison.generation) {
+  bool given = items != NULL;
+  if (!given) poison = cxi_report_memory();
+  for (int i = 0; i < n && given; i++)
+    given = cxi_tree_entry("unflatten", leaves[i], &items[i], &poison);
+  if (given) {
     bool failed = false;
     const cxi_item *next = items;
     const cxi_item made = rebuild(item, &next, &failed);

@@ -43,6 +43,7 @@ typedef struct gen {
 /* Emits an equation of the primitive; false: not with these values. */
 typedef bool gen_maker(gen *g, cxi_prim prim);
 gen_maker *gen_maker_of(cxi_prim prim); /* by family; NULL: from its example */
+gen_maker *gen_elementwise_of(cxi_prim prim);
 gen_maker *gen_move_of(cxi_prim prim);
 gen_maker *gen_index_of(cxi_prim prim);
 gen_maker *gen_reduce_of(cxi_prim prim);
@@ -50,15 +51,15 @@ gen_maker *gen_product_of(cxi_prim prim);
 gen_maker *gen_control_of(cxi_prim prim);
 bool gen_from_example(gen *g, cxi_prim prim);
 
-uint32_t gen_draw(gen *g, uint32_t n);         /* 0 .. n-1 */
-bool gen_one_in(gen *g, uint32_t n);           /* true once in n */
-cx_dtype gen_dtype(gen *g, unsigned accept);   /* CXI_ACCEPT_... */
+uint32_t gen_draw(gen *g, uint32_t n);       /* 0 .. n-1 */
+bool gen_one_in(gen *g, uint32_t n);         /* true once in n */
+cx_dtype gen_dtype(gen *g, unsigned accept); /* CXI_ACCEPT_... */
 cx_dtype gen_float(gen *g);
 int64_t gen_size(gen *g);
 cx_dims gen_shape(gen *g, int least, int most); /* of so many axes */
-int64_t gen_most(const gen *g);                /* elements of a value */
-cx_dims gen_axes(gen *g, int rank);            /* some, ascending */
-cx_dims gen_order(gen *g, int rank);           /* all, in any order */
+int64_t gen_most(const gen *g);                 /* elements of a value */
+cx_dims gen_axes(gen *g, int rank);             /* some, ascending */
+cx_dims gen_order(gen *g, int rank);            /* all, in any order */
 
 /* A value whose dtype is accepted and that has at least so many axes: one
  * there is, or a new one. */

@@ -54,23 +54,26 @@ static bool adds_one(int inner, void *state) {
   for (int i = 0; i < inner; i++) (void)!cx_ndim(cx_add(o->x, 1.0));
   return cx_ok();
 }
-static void end(void *state) {
-  operands *o = state;
+static void drop(const operands *o) {
   cx_drop(o->x);
   cx_drop(o->y);
   cx_exe_free(o->exe);
   free(o->out[0]);
   free(o->workspace);
-  free(o);
+}
+static void end(void *state) {
+  drop(state);
+  free(state);
 }
 static void made(bench_work *w, bool (*turns)(int, void *), operands o,
                  int inner) {
   operands *kept = malloc(sizeof *kept);
+  o.x = cx_keep(o.x), o.y = cx_keep(o.y);
   if (!kept) {
+    drop(&o);
     cx_fail_(CX_AT, CX_EMEMORY, "bench: no memory");
     return;
   }
-  o.x = cx_keep(o.x), o.y = cx_keep(o.y);
   *kept = o;
   *w = (bench_work){ .turns = turns,
                      .end = end,

@@ -69,7 +69,7 @@ static bool close_to(double x, double y, double tolerance) {
 static bool agrees(const bench_checks *checks, const bench_line *line) {
   for (int i = 0; checks && i < checks->n; i++) {
     const recorded *row = &checks->rows[i];
-    if (strcmp(row->name, line->name)) continue;
+    if (strcmp(row->name, line->name) != 0) continue;
     const int n = line->n_values < row->n ? line->n_values : row->n;
     for (int k = 0; k < n; k++)
       if (!close_to(line->value[k], row->value[k], row->tolerance)) {

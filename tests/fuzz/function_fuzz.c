@@ -1,17 +1,12 @@
-/* function_fuzz.c - any bytes as a function's file: refused, or a program that
- * prints as a text which reads back as the same. */
-#include <stdlib.h>
+/* function_fuzz.c - any bytes as a function's file: refused, or a program, and
+ * a signature that prints as a text which reads back as the same. */
+#include "fuzz.h"
+
 #include <string.h>
 
 #include "calx/calx.h"
 #include "ir/program.h"
 #include "trace/signature.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-static void require(bool holds) {
-  if (!holds) abort();
-}
 
 /* What a signature says is what its own text says. */
 static void check_signature(const char *text, size_t length) {
@@ -25,8 +20,7 @@ static void check_signature(const char *text, size_t length) {
     require(cxi_signature_parse((const char *)printed.data, printed.n, &second,
                                 &end, &error));
     cxi_signature_print(&second, &again);
-    require(again.n == printed.n &&
-            !memcmp(again.data, printed.data, again.n));
+    require(again.n == printed.n && !memcmp(again.data, printed.data, again.n));
     cxi_signature_free(&second);
   } else {
     require(error.code != CX_OK);

@@ -1,15 +1,9 @@
 /* npy_fuzz.c - any bytes as NumPy's file: refused, or elements that fit it. */
-#include <stdlib.h>
+#include "fuzz.h"
 
 #include "base/alloc.h"
 #include "base/dtype.h"
 #include "io/npy.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-static void require(bool holds) {
-  if (!holds) abort();
-}
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   cxi_npy npy;

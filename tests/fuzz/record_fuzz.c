@@ -1,15 +1,9 @@
 /* record_fuzz.c - any bytes as a recorded case: refused, or a program's text,
  * which the parser then refuses or reads. */
-#include <stdlib.h>
+#include "fuzz.h"
 
 #include "jaxpr_text.h"
 #include "record.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-static void require(bool holds) {
-  if (!holds) abort();
-}
 
 static void read_arrays(const json_t *list) {
   for (size_t i = 0; i < json_array_size(list); i++) {
@@ -19,8 +13,7 @@ static void read_arrays(const json_t *list) {
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
-  json_t *record =
-      json_loadb((const char *)data, size, JSON_ALLOW_NUL, NULL);
+  json_t *record = json_loadb((const char *)data, size, JSON_ALLOW_NUL, NULL);
   const json_t *jaxpr = json_object_get(record, "jaxpr");
   jaxpr_writer w = { 0 };
   read_arrays(json_object_get(record, "in"));

@@ -1,16 +1,10 @@
 /* text_fuzz.c - any bytes as a program text: refused, or a valid program. */
-#include <stdlib.h>
+#include "fuzz.h"
+
 #include <string.h>
 
 #include "base/alloc.h"
 #include "ir/text.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-/* What is wrong is found by the sanitizers, or here. */
-static void require(bool holds) {
-  if (!holds) abort();
-}
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   cxi_error error = { 0 };

@@ -1,18 +1,13 @@
 /* tokenizer_fuzz.c - any bytes as tokenizer.json or vocab.txt, and as a text.
  *
  * The file is what stands before the first 0, the text what stands after. */
+#include "fuzz.h"
+
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "calx/models/wordpiece.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-static void require(bool holds) {
-  if (!holds) abort();
-}
 
 static void write_file(const char *path, const uint8_t *bytes, size_t n) {
   FILE *f = fopen(path, "wb");

@@ -178,12 +178,16 @@ static cx axis_item(const json_t *axis) {
 }
 
 static cx_fn mapped(cx_fn f, const json_t *record, int n, bool only_first) {
-  const json_t *out = json_object_get(record, "out_axes"), *x;
+  const json_t *out = json_object_get(record, "out_axes");
   cx in = cx_tuple(axes_of(record, n, only_first)), items[MOST];
-  size_t i;
   if (!out) return cx_vmap(f, .in_tree = in);
-  json_array_foreach(out, i, x) if (i < MOST) items[i] = axis_item(x);
   const int n_out = (int)json_array_size(out);
+  if (n_out > MOST) {
+    cx_fail(CX_EUSER, "conform: more than %d results", MOST);
+    return NULL;
+  }
+  for (int i = 0; i < n_out; i++)
+    items[i] = axis_item(json_array_get(out, (size_t)i));
   return cx_vmap(f, .in_tree = in,
                  .out_tree = json_is_array(out) ? cx_tuple_n(n_out, items)
                                                 : axis_item(out));

@@ -32,31 +32,25 @@ static bool read_row(char *text, recorded *row) {
 }
 bench_checks *bench_checks_load(const char *path) {
   FILE *file = fopen(path, "r");
-  bench_checks *checks = calloc(1, sizeof *checks);
+  bench_checks *checks = file ? calloc(1, sizeof *checks) : NULL;
   char text[512];
-  int line = 0;
-  while (file && checks && fgets(text, sizeof text, file)) {
-    line++;
+  bool good = checks != NULL;
+  if (!good) perror(path);
+  for (int line = 1; good && fgets(text, sizeof text, file); line++) {
     if (text[0] == '#' || text[0] == '\n') continue;
     recorded *rows =
         realloc(checks->rows, ((size_t)checks->n + 1) * sizeof *rows);
     if (rows) checks->rows = rows;
-    if (!rows || !read_row(text, &rows[checks->n])) {
+    good = rows && read_row(text, &rows[checks->n]);
+    if (good)
+      checks->n++;
+    else
       fprintf(stderr, "calx bench: %s:%d: not a row of values\n", path, line);
-      bench_checks_free(checks);
-      checks = NULL;
-      break;
-    }
-    checks->n++;
   }
-  if (!file) {
-    perror(path);
-    bench_checks_free(checks);
-    checks = NULL;
-  } else {
-    fclose(file);
-  }
-  return checks;
+  if (file) fclose(file);
+  if (good) return checks;
+  bench_checks_free(checks);
+  return NULL;
 }
 void bench_checks_free(bench_checks *checks) {
   if (checks) free(checks->rows);

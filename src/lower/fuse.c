@@ -88,13 +88,14 @@ static int64_t reduced_row(const cxi_graph *g, const cxi_node *node) {
 
 /* -- levels ---------------------------------------------------------------- */
 
-/* The rows x n and level of a node within a cluster of rows x n; false if it
- * does not fit there. */
+/* What a cluster becomes with one more node. */
 typedef struct fit {
-  int64_t rows, n;
-  bool raise;   /* the cluster's members become per element */
-  bool per_row; /* the node's result */
+  int64_t rows, n; /* of the cluster then */
+  bool raise;      /* its members until now become per element */
+  bool per_row;    /* the level of the node's result */
 } fit;
+
+/* How a node with `count` results fits a cluster of rows x n; false: not. */
 
 static bool fit_elements(int64_t rows, int64_t n, int64_t count, fit *out) {
   *out = (fit){ rows, n, false, true };
@@ -108,6 +109,7 @@ static bool fit_elements(int64_t rows, int64_t n, int64_t count, fit *out) {
   return rows % count == 0 && (count > 1 || rows <= 4096);
 }
 
+/* The same, for one that reduces rows of length `row`. */
 static bool fit_reduction(int64_t rows, int64_t n, int64_t count, int64_t row,
                           fit *out) {
   *out = (fit){ count, row, false, true };
@@ -245,14 +247,9 @@ static void join_users(cxi_fusion *f, uint32_t node) {
 
 /* When the value exists: the time of the cluster that makes it; 0: always. */
 static uint32_t exists_after(const cxi_fusion *f, uint32_t value) {
-  const cxi_graph *g = f->graph;
-  uint32_t source = g->values[value].source;
-  while (cxi_is_equation(source) && g->nodes[source].kind == CXI_NODE_VIEW) {
-    value = cxi_graph_operands(g, &g->nodes[source])[0];
-    source = g->values[value].source;
-  }
-  return cxi_is_equation(source) ? f->clusters[f->nodes[source].cluster].at + 1
-                                 : 0;
+  const uint32_t maker = cxi_graph_maker(f->graph, value);
+  return cxi_is_equation(maker) ? f->clusters[f->nodes[maker].cluster].at + 1
+                                : 0;
 }
 
 /* The common rows x n of two clusters: which of them must be raised. */

@@ -32,6 +32,13 @@ bool cxi_graph_is_whole(const cxi_graph *g, uint32_t value) {
              cxi_aval_bytes(cxi_type_aval(root));
 }
 
+uint32_t cxi_graph_maker(const cxi_graph *g, uint32_t value) {
+  uint32_t source = g->values[value].source;
+  while (cxi_is_equation(source) && g->nodes[source].kind == CXI_NODE_VIEW)
+    source = g->values[cxi_graph_operands(g, &g->nodes[source])[0]].source;
+  return source;
+}
+
 void cxi_graph_free(cxi_graph *g) {
   cxi_free(g->values);
   cxi_free(g->nodes);
@@ -116,6 +123,7 @@ static bool place_views(cxi_graph *g, const cxi_node *node) {
   return true;
 }
 
+/* Those whose results cxi_place_view places. */
 static bool is_movement(cxi_prim prim) {
   switch (prim) {
   case CXI_PRIM_copy:

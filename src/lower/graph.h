@@ -78,6 +78,9 @@ static inline uint32_t cxi_graph_root(const cxi_graph *g, uint32_t value) {
   return g->values[value].place.root;
 }
 bool cxi_graph_is_dense(const cxi_graph *g, uint32_t value);
+/* The node that must have run before the value exists: the one that computes
+ * it, or what its view is of; CXI_INPUT, CXI_LITERAL: it is there. */
+uint32_t cxi_graph_maker(const cxi_graph *g, uint32_t value);
 /* Dense, and the whole of its root. */
 bool cxi_graph_is_whole(const cxi_graph *g, uint32_t value);
 

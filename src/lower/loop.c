@@ -3,8 +3,6 @@
 
 #include <string.h>
 
-enum { ALIGNMENT = 64 };
-
 /* A carry: where it comes from, where it must end, and the buffer it swaps
  * with unless the body updates it in place. */
 typedef struct carry {
@@ -75,10 +73,6 @@ const cxi_program *cxi_loop_body(cxi_prim prim, const void *params, uint32_t i,
   return w->body;
 }
 
-static size_t aligned(size_t bytes) {
-  return (bytes + ALIGNMENT - 1) & ~(size_t)(ALIGNMENT - 1);
-}
-
 static size_t bytes_of(const cxi_operand *o) {
   return (size_t)cxi_aval_bytes(&o->type);
 }
@@ -119,10 +113,11 @@ size_t cxi_loop_workspace(const cxi_unit *unit) {
     return bytes;
   }
   for (uint32_t i = 0; i < unit->n_bodies; i++)
-    bytes += aligned(unit->bodies[i]->bytes);
+    bytes += cxi_aligned(unit->bodies[i]->bytes);
   for (uint32_t k = 0; k < count_carries(unit); k++)
-    if (!carry_in_place(unit, k)) bytes += aligned(bytes_of(&unit->results[k]));
-  return bytes + ALIGNMENT; /* the verdict of a condition */
+    if (!carry_in_place(unit, k))
+      bytes += cxi_aligned(bytes_of(&unit->results[k]));
+  return bytes + CXI_ALIGNMENT; /* the verdict of a condition */
 }
 
 /* -- running --------------------------------------------------------------- */
@@ -270,7 +265,7 @@ static rows *rows_of(const cxi_operand *operands, uint32_t n, int64_t length,
 /* A piece of the unit's workspace. */
 static cxi_ref take(cxi_ref *memory, size_t bytes) {
   const cxi_ref at = *memory;
-  memory->offset += (int64_t)aligned(bytes);
+  memory->offset += (int64_t)cxi_aligned(bytes);
   return at;
 }
 

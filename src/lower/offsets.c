@@ -8,11 +8,7 @@
 #include "base/arena.h"
 #include "lower/plan.h"
 
-enum { ALIGNMENT = 64, MOST_BY_SIZE = 4096 };
-
-static size_t aligned(size_t bytes) {
-  return (bytes + ALIGNMENT - 1) & ~(size_t)(ALIGNMENT - 1);
-}
+enum { MOST_BY_SIZE = 4096 };
 
 /* Larger first; then longer-lived; then earlier: an order without ties. */
 static int compare(const void *a, const void *b) {
@@ -39,7 +35,7 @@ static size_t find_gap(cxi_interval *const *placed, uint32_t n,
         best_room = room;
       }
     }
-    const size_t after = aligned(other->offset + other->bytes);
+    const size_t after = cxi_aligned(other->offset + other->bytes);
     if (after > end) end = after;
   }
   return best == SIZE_MAX ? end : best;
@@ -167,13 +163,13 @@ static size_t place_in_time(cxi_interval **order, uint32_t n, size_t base,
   for (uint32_t i = 0; i < n; i++) {
     while (s.n_alive && s.alive[0]->last < order[i]->first) {
       const cxi_interval *over = heap_pop(&s);
-      release(&s, (block){ over->offset, aligned(over->bytes) });
+      release(&s, (block){ over->offset, cxi_aligned(over->bytes) });
     }
     if (order[i]->bytes == 0) {
       order[i]->offset = base;
       continue;
     }
-    order[i]->offset = acquire(&s, aligned(order[i]->bytes));
+    order[i]->offset = acquire(&s, cxi_aligned(order[i]->bytes));
     heap_push(&s, order[i]);
   }
   return s.end;
@@ -192,7 +188,8 @@ size_t cxi_place_intervals(cxi_interval *intervals, uint32_t n) {
     qsort(order, n, sizeof *order, compare);
     end = place_by_size(order, large, placed);
     if (large < n)
-      end = place_in_time(order + large, n - large, aligned(end), gaps, placed);
+      end = place_in_time(order + large, n - large, cxi_aligned(end), gaps,
+                          placed);
   }
   cxi_scratch_reset(mark);
   return end;

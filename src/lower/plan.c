@@ -8,7 +8,7 @@
 #include "base/alloc.h"
 #include "lower/loop.h"
 
-enum { ALIGNMENT = 64, REPORTED = 16 };
+enum { REPORTED = 16 };
 static const uint32_t NONE = UINT32_MAX;
 
 /* By root, if not said otherwise. */
@@ -362,11 +362,9 @@ static bool plan_buffers(planning *p, cxi_arena *arena, cxi_plan *out) {
   out->n_in = g->n_in;
   out->n_out = g->n_out;
   out->alias = p->alias;
-  out->slab_offset =
-      (n_bases * sizeof(char *) + ALIGNMENT - 1) & ~(size_t)(ALIGNMENT - 1);
+  out->slab_offset = cxi_aligned(n_bases * sizeof(char *));
   out->peak_bytes = peak;
-  out->bytes =
-      out->slab_offset + ((peak + ALIGNMENT - 1) & ~(size_t)(ALIGNMENT - 1));
+  out->bytes = out->slab_offset + cxi_aligned(peak);
   out->report = report(p, peak, arena);
   return out->report != NULL;
 }

@@ -24,11 +24,8 @@ size_t cxi_root_bytes(const cxi_graph *g, uint32_t root) {
 }
 
 uint32_t cxi_exists_after(const cxi_schedule *s, uint32_t value) {
-  const cxi_graph *g = &s->graph;
-  uint32_t source = g->values[value].source;
-  while (cxi_is_equation(source) && g->nodes[source].kind == CXI_NODE_VIEW)
-    source = g->values[cxi_graph_operands(g, &g->nodes[source])[0]].source;
-  return cxi_is_equation(source) ? s->node_unit[source] : 0;
+  const uint32_t maker = cxi_graph_maker(&s->graph, value);
+  return cxi_is_equation(maker) ? s->node_unit[maker] : 0;
 }
 
 void cxi_schedule_free(cxi_schedule *s) {
@@ -91,7 +88,7 @@ static bool leaves_unit(const making *m, uint32_t node) {
   return leaves;
 }
 
-static bool add_op(making *m, cxi_unit *unit, uint32_t node_index,
+static void add_op(making *m, cxi_unit *unit, uint32_t node_index,
                    uint32_t *n_sources) {
   const cxi_graph *g = &m->s->graph;
   const cxi_node *node = &g->nodes[node_index];
@@ -121,7 +118,6 @@ static bool add_op(making *m, cxi_unit *unit, uint32_t node_index,
     unit->results[unit->n_results++] = operand_of(g, node->out);
   }
   m->op_of[node_index] = (int32_t)unit->n_ops++;
-  return true;
 }
 
 static bool make_fused(making *m, const cxi_cluster *k, cxi_unit *unit) {
@@ -140,7 +136,7 @@ static bool make_fused(making *m, const cxi_cluster *k, cxi_unit *unit) {
     return false;
   uint32_t n_sources = 0;
   for (uint32_t i = k->first; i != NONE; i = m->f->nodes[i].next)
-    if (!add_op(m, unit, i, &n_sources)) return false;
+    add_op(m, unit, i, &n_sources);
   return true;
 }
 

@@ -10,7 +10,8 @@
 #include "ops/einsum_path.h"
 #include "ops/ops.h"
 
-enum { LABELS = 64, ELLIPSIS = 52 }; /* a-z, A-Z, then the axes of "..." */
+/* A label is a number: a-z, A-Z, then the axes of "...", the last one last. */
+enum { UPPER = 26, ELLIPSIS = 52, LABELS = 64 };
 
 /* The labels of one operand's axes, in order. */
 typedef struct labels {
@@ -33,17 +34,24 @@ typedef struct einsum {
 
 static int label_of(char c) {
   return c >= 'a' && c <= 'z'   ? c - 'a'
-         : c >= 'A' && c <= 'Z' ? c - 'A' + 26
+         : c >= 'A' && c <= 'Z' ? c - 'A' + UPPER
                                 : -1;
 }
+
+static char letter_of(int label) {
+  return (char)(label < UPPER ? 'a' + label : 'A' + label - UPPER);
+}
+
 static cx bad_spec(const einsum *e, const char *why) {
   return cxi_fail(CX_EUSER, "einsum: \"%s\": %s", e->spec, why);
 }
+
 static bool push(labels *l, int label) {
   if (l->n == CX_MAX_DIMS) return false;
   l->d[l->n++] = (uint8_t)label;
   return true;
 }
+
 /* Reads labels up to ',' '-' or the end. `rank` < 0: the result's, whose
  * "..." stands for n_ellipsis axes. */
 static const char *read_labels(einsum *e, const char *s, int rank, labels *l,
@@ -79,6 +87,7 @@ static const char *read_labels(einsum *e, const char *s, int rank, labels *l,
   }
   return s;
 }
+
 /* Without "->": the axes of "...", then the labels that occur once, sorted. */
 static void implicit_output(einsum *e) {
   int count[LABELS] = { 0 };
@@ -87,11 +96,12 @@ static void implicit_output(einsum *e) {
   e->out.n = 0;
   for (int c = ELLIPSIS; c < LABELS; c++)
     if (count[c]) push(&e->out, c);
-  for (int c = 'A' - 'A' + 26; c < ELLIPSIS; c++) /* upper case sorts first */
+  for (int c = UPPER; c < ELLIPSIS; c++) /* upper case sorts first */
     if (count[c] == 1) push(&e->out, c);
-  for (int c = 0; c < 26; c++)
+  for (int c = 0; c < UPPER; c++)
     if (count[c] == 1) push(&e->out, c);
 }
+
 static bool parse(einsum *e, cx *out_poison) {
   const char *s = e->spec;
   for (int i = 0; i < e->n; i++) {
@@ -121,19 +131,23 @@ static int place_of(const labels *l, int label) {
     if (l->d[i] == label) return i;
   return -1;
 }
+
 static uint64_t set_of(const labels *l) {
   uint64_t set = 0;
   for (int i = 0; i < l->n; i++) set |= (uint64_t)1 << l->d[i];
   return set;
 }
+
 static bool in_set(uint64_t set, int label) {
   return set >> label & 1;
 }
+
 static labels without_place(labels l, int place) {
   for (int i = place; i + 1 < l.n; i++) l.d[i] = l.d[i + 1];
   l.n--;
   return l;
 }
+
 /* size[label]: how long it is; -1: no operand has it. */
 static bool check_sizes(const einsum *e, int64_t *size, cx *out_poison) {
   for (int i = 0; i < LABELS; i++) size[i] = -1;
@@ -143,13 +157,11 @@ static bool check_sizes(const einsum *e, int64_t *size, cx *out_poison) {
       int64_t *s = &size[e->terms[i].l.d[k]], d = shape.d[k];
       if (*s < 0 || *s == 1) *s = d;
       if (d == *s || d == 1) continue;
-      int c = e->terms[i].l.d[k];
-      char name[4] = "...";
-      if (c < ELLIPSIS)
-        name[0] = (char)(c < 26 ? 'a' + c : 'A' + c - 26), name[1] = 0;
-      *out_poison =
-          cxi_fail(CX_ESHAPE, "einsum: \"%s\": \"%s\" is %lld and %lld",
-                   e->spec, name, (long long)*s, (long long)d);
+      const int label = e->terms[i].l.d[k];
+      const char letter[2] = { letter_of(label), 0 };
+      *out_poison = cxi_fail(
+          CX_ESHAPE, "einsum: \"%s\": \"%s\" is %lld and %lld", e->spec,
+          label < ELLIPSIS ? letter : "...", (long long)*s, (long long)d);
       return false;
     }
   }
@@ -181,6 +193,7 @@ static term diagonal(term t) {
     }
   return t;
 }
+
 /* Sums the labels that are not in `needed`. */
 static term sum_unneeded(term t, uint64_t needed) {
   cx_dims axes = { .n = 0 };
@@ -193,6 +206,7 @@ static term sum_unneeded(term t, uint64_t needed) {
   }
   return (term){ cxi_reduce_sum(t.x, axes), left };
 }
+
 /* An axis of size 1 whose label is longer in the other operand falls away. */
 static term drop_ones(term t, const term *other) {
   for (int i = 0; i < t.l.n;) {
@@ -208,6 +222,7 @@ static term drop_ones(term t, const term *other) {
   }
   return t;
 }
+
 /* Its axes in the order of `order`, which has all of them; others repeat. */
 static cx arrange(term t, const labels *order, const cx_dims *shape) {
   cx_dims permutation = { .n = 0 }, map = { .n = 0 };
@@ -220,6 +235,13 @@ static cx arrange(term t, const labels *order, const cx_dims *shape) {
   cx x = cxi_transpose(t.x, permutation);
   return shape ? cxi_broadcast_in_dim(x, *shape, map) : x;
 }
+
+static term too_many_axes(void) {
+  return (term){ cxi_fail(CX_ESHAPE, "einsum: more than %d axes", CX_MAX_DIMS),
+                 { .n = 0 } };
+}
+
+/* Element by element over the labels of both. */
 static term multiply(term a, term b) {
   labels all = a.l;
   cx_dims shape = cxi_shape_at(a.x), s = cxi_shape_at(b.x);
@@ -229,13 +251,14 @@ static term multiply(term a, term b) {
       ok = ok && push(&all, b.l.d[i]);
       if (ok) shape = cxi_dims_append(shape, s.d[i]);
     }
-  if (!ok)
-    return (term){
-      cxi_fail(CX_ESHAPE, "einsum: more than %d axes", CX_MAX_DIMS), { .n = 0 }
-    };
+  if (!ok) return too_many_axes();
   return (term){ cxi_mul(arrange(a, &all, &shape), arrange(b, &all, &shape)),
                  all };
 }
+
+/* The product of two terms, summed over the labels that are not in `needed`:
+ * those of one alone first; those of both are a product's contracted axes, or,
+ * where they are needed, its batch. */
 static term join(term a, term b, uint64_t needed) {
   a = sum_unneeded(a, needed | set_of(&b.l));
   b = sum_unneeded(b, needed | set_of(&a.l));
@@ -257,10 +280,7 @@ static term join(term a, term b, uint64_t needed) {
     if (place_of(&b.l, a.l.d[i]) < 0) ok = ok && push(&out, a.l.d[i]);
   for (int i = 0; i < b.l.n; i++)
     if (place_of(&a.l, b.l.d[i]) < 0) ok = ok && push(&out, b.l.d[i]);
-  if (!ok)
-    return (term){
-      cxi_fail(CX_ESHAPE, "einsum: more than %d axes", CX_MAX_DIMS), { .n = 0 }
-    };
+  if (!ok) return too_many_axes();
   return (term){ cxi_dot_general(a.x, b.x, (cx){ 0, 0 }, &p), out };
 }
 
@@ -277,9 +297,8 @@ static term contract(const einsum *e, const int64_t *size) {
     sets[i] = set_of(&terms[i].l);
     joined[i] = (uint64_t)1 << i;
   }
-  if (!cxi_einsum_path(e->n, sets, out, sizes, steps)) {
+  if (!cxi_einsum_path(e->n, sets, out, sizes, steps))
     return (term){ cxi_fail(CX_EMEMORY, "einsum: out of memory"), { .n = 0 } };
-  }
   for (int k = 0; k + 1 < e->n; k++) {
     const cxi_join step = steps[k];
     const int made = e->n + k;
@@ -310,6 +329,7 @@ cx cxi_einsum(const char *spec, int n, const cx *operands) {
   t = sum_unneeded(t, set_of(&e.out));
   return arrange(t, &e.out, NULL);
 }
+
 cx cx_einsum_(const char *spec, int n, const cx *operands, const char *at) {
   cxi_name before = cxi_enter(at);
   if (!spec)

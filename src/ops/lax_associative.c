@@ -3,10 +3,11 @@
 #include "ops/axes.h"
 #include "ops/lax.h"
 
+/* The operation, and what it is applied along. */
 typedef struct tree {
   cxi_associative *f;
   void *user;
-  uint32_t n;
+  uint32_t n; /* arrays of an element */
   int axis;
 } tree;
 
@@ -19,8 +20,8 @@ static cx *handles(size_t n) {
 /* Elements first, first + 2, ... before limit. */
 static cx every_second(const tree *t, cx x, int64_t first, int64_t limit) {
   cx_dims stop = cxi_shape_at(x);
-  cx_dims start = cxi_dims_repeat(stop.n, 0), strides = start;
-  for (int i = 0; i < strides.n; i++) strides.d[i] = 1;
+  cx_dims start = cxi_dims_repeat(stop.n, 0);
+  cx_dims strides = cxi_dims_repeat(stop.n, 1);
   start.d[t->axis] = first;
   stop.d[t->axis] = limit;
   strides.d[t->axis] = 2;

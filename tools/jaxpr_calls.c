@@ -201,7 +201,8 @@ static int jvp_rule(jaxpr_program *p, const jaxpr_equation *e) {
   for (int i = 0; i < e->n_out; i++) out[m++] = made[i];
   for (int i = 0, next = e->n_out; i < e->n_out; i++) {
     bool zero = json_is_true(json_array_get(out_zeros, (size_t)i));
-    ref t = zero ? (ref){ .dtype = 0 } : made[next++];
+    ref t = { .dtype = 0 };
+    if (!zero) t = made[next++];
     if (!jaxpr_is_float(e->out[i].dtype)) continue;
     out[m++] = zero ? jaxpr_full(&r, e->out[i].dtype, e->out[i].shape, 0) : t;
   }

@@ -312,7 +312,8 @@ static void equation(jaxpr_program *p, const json_t *eqn) {
     e.in[i] = operand(p, json_array_get(ins, (size_t)i));
   for (int i = 0; i < e.n_out && jaxpr_ok(p->w); i++) {
     const json_t *b = json_array_get(outs, (size_t)i);
-    e.out[i] = json_is_null(b) ? (ref){ .dtype = 0 } : jaxpr_binding(p->w, b);
+    e.out[i] = (ref){ .dtype = 0 };
+    if (!json_is_null(b)) e.out[i] = jaxpr_binding(p->w, b);
   }
   jaxpr_handler *handle = e.name ? handler_of(e.name) : NULL;
   if (e.name && !handle) jaxpr_missing(p->w, e.name);

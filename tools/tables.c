@@ -84,7 +84,8 @@ static bool find_points(points *p, const char *dtype, int n_in, json_t *section,
     const char *text = json_string_value(json_object_get(section, names[k]));
     json_t *all = text ? array_of(dtype, p->n, text) : NULL;
     size_t bytes;
-    float *x = (float *)record_bytes(all, &bytes);
+    void *elements = record_bytes(all, &bytes);
+    float *x = elements;
     for (int64_t i = 0; x && i < p->n; i++)
       if (is_subnormal(x[i])) p->kept[i] = false;
     json_decref(all);

@@ -83,7 +83,7 @@ static void partial_eval(const cxi_rule *r, cxi_split *s, const cx *known,
   cxi_partial cut;
   cxi_remat remat;
   if (!t->partial_eval(body_of(r), unknown_in, NULL, &cut, later) ||
-      !cxi_remat_cut(r->params, &cut, &remat))
+      !cxi_remat_cut(r, &cut, &remat))
     return;
   cx *now = cxi_call_array(remat.now->n_out, sizeof *now);
   if (!now) return;

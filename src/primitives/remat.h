@@ -30,7 +30,7 @@ typedef struct cxi_remat {
 } cxi_remat;
 
 /* False after reporting. Programs are held, `needs` is scratch memory. */
-bool cxi_remat_cut(const cxi_checkpoint_params *p, const cxi_partial *cut,
+bool cxi_remat_cut(const cxi_rule *checkpoint, const cxi_partial *cut,
                    cxi_remat *out);
 
 #endif

@@ -12,8 +12,9 @@ extern "C" {
 /* The text of the program that f is on such arguments. */
 #define cx_jaxpr(f, ...) cx_jaxpr_((f), CX_AS(__VA_ARGS__), CX_AT)
 /* What f's gradient keeps between its passes, a line for each value: its type,
- * where it comes from (an argument, or an operation with its line), its bytes
- * and the first operation that needs it; at last the bytes of all together. */
+ * where it comes from (an argument, or an operation with its line, inside a loop
+ * or branch too), its bytes and the first operation that needs it; at last the
+ * bytes of all together. */
 #define cx_saved_residuals(f, ...) \
   cx_saved_residuals_((f), CX_AS(__VA_ARGS__), CX_AT)
 /* The buffer plan of the compiled program: the peak in bytes of what lies

@@ -92,6 +92,8 @@ typedef struct cx_checkpoint_opt {
  *            ALL_BUT_NAMES: all that has none of them.
  *   .names   beside NOTHING, DOTS and DOTS_NO_BATCH: these values too
  *   .save    instead: asked for each equation
+ * Values inside scans and branches too: of a scan those of all steps, stacked;
+ * not inside a while without .max_steps.
  *   .budget  instead: values whose bytes, all together, are within the budget
  *            are kept, those first that save the most floating-point
  *            operations a byte. Each use of f has the budget for itself; inside

@@ -108,6 +108,9 @@ void cxi_program_each_part(const cxi_program *p,
 void cxi_params_each_axis(cxi_prim prim, const void *params,
                           void (*f)(cxi_name, void *), void *user);
 bool cxi_names_have(const cxi_names *list, cxi_name name);
+/* What names begin with that a checkpoint's own policy gives to what it
+ * saves; a user's name is none of those. */
+#define CXI_SAVED_TAG "calx.saved."
 /* The program that may stand in the equation's place: the body of jit,
  * composite, checkpoint, custom_jvp, custom_vjp, custom_vmap and its
  * derivatives, solve of linear_solve and root; NULL of all others. */

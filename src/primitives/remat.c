@@ -46,6 +46,12 @@ bool cxi_remat_policy_valid(cxi_name name) {
   return policy_of(name) != N_POLICIES || budget_of(name, &bytes);
 }
 
+/* The tag of another checkpoint's own policy. */
+static bool is_own_tag(cxi_name name) {
+  return strncmp(cxi_name_text(name), CXI_SAVED_TAG,
+                 sizeof CXI_SAVED_TAG - 1) == 0;
+}
+
 /* Marks the values that carry a listed tag, or one that is not listed. A tag and the value it names have
  * the same bits; only the latter is marked, and the tag made again from it. */
 static void mark_tagged(const cxi_program *p, const cxi_names *list,
@@ -54,6 +60,7 @@ static void mark_tagged(const cxi_program *p, const cxi_names *list,
     const cxi_equation *e = &p->equations[i];
     if (e->prim != CXI_PRIM_name) continue;
     const cxi_name name = ((const cxi_name_params *)e->params)->name;
+    if (!listed && is_own_tag(name) && !tagged[e->out]) continue;
     if (cxi_names_have(list, name) == listed || tagged[e->out])
       tagged[cxi_operands_of(p, e)[0]] = true;
   }

@@ -48,28 +48,59 @@ const char *cx_jaxpr_(cx_fn f, int n, const cx *args, const char *at) {
 
 /* -- residuals ------------------------------------------------------------ */
 
-/* A value within a program, followed into the calls that make it. */
+/* A value within a program, followed into the calls, loops and branches that
+ * make it. */
 typedef struct origin {
   const cxi_program *p;
   uint32_t value;
+  const char *of; /* " of each step": of a part of the value; else "" */
 } origin;
 
+/* The branch whose output k is not a filled array: the others hand out zeros in
+ * its place. */
+static const cxi_program *branch_of(const cxi_cond_params *c, uint32_t k) {
+  for (uint32_t i = 0; i < c->branches.n; i++) {
+    const cxi_program *p = c->branches.d[i];
+    const uint32_t source = p->values[p->outputs[k]].source;
+    if (cxi_is_equation(source) &&
+        p->equations[source].prim != CXI_PRIM_broadcast_in_dim)
+      return p;
+  }
+  return NULL;
+}
+
+/* The body that makes result k of an equation; NULL: the equation does. */
+static const cxi_program *body_of(const cxi_equation *e, uint32_t k,
+                                  const char **of) {
+  if (e->prim == CXI_PRIM_jit) return ((const cxi_jit_params *)e->params)->body;
+  if (e->prim == CXI_PRIM_cond) {
+    *of = " of a branch";
+    return branch_of(e->params, k);
+  }
+  if (e->prim != CXI_PRIM_scan) return NULL;
+  const cxi_scan_params *scan = e->params;
+  if (k < scan->n_carry) return NULL;
+  *of = " of each step";
+  return scan->body;
+}
+
 static origin origin_of(const cxi_program *p, uint32_t value) {
+  origin o = { p, value, "" };
   for (;;) {
-    const uint32_t source = p->values[value].source;
-    if (!cxi_is_equation(source)) return (origin){ p, value };
-    const cxi_equation *e = &p->equations[source];
-    if (e->prim != CXI_PRIM_jit) return (origin){ p, value };
-    const cxi_program *body = ((const cxi_jit_params *)e->params)->body;
-    const uint32_t within = body->outputs[value - e->out];
-    if (body->values[within].source == CXI_INPUT) {
-      value = cxi_operands_of(p, e)[within];
-      continue;
-    }
-    if (!cxi_is_equation(body->values[within].source))
-      return (origin){ p, value };
-    p = body;
-    value = within;
+    const uint32_t source = o.p->values[o.value].source;
+    if (!cxi_is_equation(source)) return o;
+    const cxi_equation *e = &o.p->equations[source];
+    const uint32_t k = o.value - e->out;
+    const char *of = o.of;
+    const cxi_program *body = body_of(e, k, &of);
+    if (!body) return o;
+    const uint32_t within = body->outputs[k];
+    if (e->prim == CXI_PRIM_jit && body->values[within].source == CXI_INPUT)
+      o.value = cxi_operands_of(o.p, e)[within];
+    else if (cxi_is_equation(body->values[within].source))
+      o = (origin){ body, within, of };
+    else
+      return o;
   }
 }
 
@@ -81,8 +112,8 @@ static size_t print_origin(char *out, size_t room, const cxi_invocation *c,
   const uint32_t n_leading = c->entry->n_lead + c->entry->n_extras;
   if (cxi_is_equation(source)) {
     const cxi_equation *e = &o.p->equations[source];
-    return (size_t)snprintf(out, room, "from %s at %s%s%s",
-                            cxi_prim_name((cxi_prim)e->prim),
+    return (size_t)snprintf(out, room, "from %s%s at %s%s%s",
+                            cxi_prim_name((cxi_prim)e->prim), o.of,
                             cxi_name_text(e->site), e->scope ? " in " : "",
                             cxi_name_text(e->scope));
   }
@@ -120,7 +151,7 @@ static size_t print_residual(char *out, size_t room, const cxi_invocation *c,
   const cxi_program *known = cut->known, *u = cut->unknown;
   const uint32_t first = known->n_out - cut->n_residuals;
   const origin o = origin_of(known, known->outputs[first + k]);
-  const cx_aval *type = cxi_type_aval(o.p->values[o.value].type);
+  const cx_aval *type = cxi_type_aval(cxi_output_type(known, first + k));
   const cxi_equation *use = first_use(u, u->n_in - cut->n_residuals + k);
   char text[128];
   cxi_aval_print(text, sizeof text, type);

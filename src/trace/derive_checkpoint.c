@@ -2,9 +2,8 @@
  * of the user's chooses tagged by a name. */
 #include "trace/derive.h"
 
+#include <stdio.h>
 #include <string.h>
-
-static const char saved_tag[] = "calx.saved";
 
 /* -- a policy given as a function ----------------------------------------- */
 
@@ -13,11 +12,22 @@ typedef bool save_function(const cx_eqn *equation, void *user);
 typedef struct tagging {
   save_function *save;
   void *user;
+  cxi_name tag;
   cxi_error *error;
 } tagging;
 
 static const cxi_program *tag(const tagging *t, const cxi_program *p,
                               int depth);
+
+/* The body tagged, held; false with *t->error. */
+static bool tag_body(const tagging *t, const cxi_program **body, int depth) {
+  const cxi_program *tagged = tag(t, *body, depth + 1);
+  const cxi_program *held = tagged ? cxi_hold(tagged) : NULL;
+  cxi_program_release(tagged);
+  if (tagged && !held) cxi_error_set(t->error, CX_EMEMORY, "out of memory");
+  if (held) *body = held;
+  return held != NULL;
+}
 
 /* The field of this name and kind; NULL: there is none. */
 static const void *field_of(const cx_eqn *e, const char *name,
@@ -78,20 +88,52 @@ static bool is_saved(const tagging *t, const cxi_program *p,
   return save;
 }
 
-/* Emits an equation, its body tagged if it is a call. */
+enum { DEEPEST = 200 };
+
+/* Its parameters with the bodies tagged, of calls, loops and branches; false
+ * with *t->error. */
+static bool tag_params(const tagging *t, const cxi_equation *e, void *params,
+                       int depth) {
+  const cxi_program **branches;
+  cxi_programs *list;
+  switch ((cxi_prim)e->prim) {
+  case CXI_PRIM_jit:
+    return tag_body(t, &((cxi_jit_params *)params)->body, depth);
+  case CXI_PRIM_checkpoint:
+    return tag_body(t, &((cxi_checkpoint_params *)params)->body, depth);
+  case CXI_PRIM_scan:
+    return tag_body(t, &((cxi_scan_params *)params)->body, depth);
+  case CXI_PRIM_cond:
+    list = &((cxi_cond_params *)params)->branches;
+    branches = cxi_scratch(list->n * sizeof *branches + 1);
+    if (!branches) return cxi_error_set(t->error, CX_EMEMORY, "out of memory");
+    for (uint32_t i = 0; i < list->n; i++) {
+      branches[i] = list->d[i];
+      if (!tag_body(t, &branches[i], depth)) return false;
+    }
+    list->d = branches;
+    return true;
+  default:
+    return true;
+  }
+}
+
+/* Emits an equation with its bodies tagged. */
 static void emit_tagged(const tagging *t, const cxi_equation *e, const cx *in,
                         cx *out, int depth) {
-  enum { DEEPEST = 200 };
-  if (e->prim == CXI_PRIM_jit && depth < DEEPEST) {
-    const cxi_program *body =
-        tag(t, ((const cxi_jit_params *)e->params)->body, depth + 1);
-    if (body) {
-      cxi_call(body, in, out);
-      cxi_program_release(body);
-      return;
-    }
+  const size_t size = cxi_schema_of((cxi_prim)e->prim)->size;
+  const cxi_mark mark = cxi_scratch_mark();
+  void *params = cxi_scratch(size + 1);
+  if (params) {
+    memcpy(params, e->params, size);
+    if (depth < DEEPEST && !tag_params(t, e, params, depth))
+      cxi_fail(t->error->code, "%s", t->error->text);
+    else
+      cxi_emit((cxi_prim)e->prim, params, e->n_in, in, e->n_out, out);
+  } else {
+    cxi_fail(CX_EMEMORY, "checkpoint: out of memory");
   }
-  cxi_emit((cxi_prim)e->prim, e->params, e->n_in, in, e->n_out, out);
+  cxi_scratch_reset(mark);
 }
 
 /* p with the results that are to be saved under the tag. A program with a
@@ -110,7 +152,7 @@ static const cxi_program *tag(const tagging *t, const cxi_program *p,
     return NULL;
   }
   const cxi_name site = cxi_site_now(), scope = cxi_scope_now();
-  const cxi_name_params params = { .name = cxi_name_of(saved_tag) };
+  const cxi_name_params params = { .name = t->tag };
   cxi_builder_open(&b);
   for (uint32_t i = 0; i < p->n_in; i++)
     value[i] = cxi_builder_input(&b, p->values[i].type);
@@ -154,12 +196,15 @@ cxi_entry *cxi_derive_checkpoint(cxi_request *q) {
   cxi_derivation d;
   if (!cxi_derive_inner(&d, q, 0, q->n_args, q->args)) return NULL;
   if (!c->save) return write(&d, d.p, c->policy, c->names);
-  const tagging t = { c->save, c->user, &d.error };
+  /* of its own: a policy around this one, or inside, has another */
+  char text[48];
+  snprintf(text, sizeof text, CXI_SAVED_TAG "%016llx",
+           (unsigned long long)q->code->hash.lo);
+  const tagging t = { c->save, c->user, cxi_name_of(text), &d.error };
   const cxi_program *body = tag(&t, d.p, 0);
   if (!body) return cxi_derive_fail(&d);
-  const cxi_name name = cxi_name_of(saved_tag);
   cxi_entry *entry =
-      write(&d, body, cxi_name_of("names"), (cxi_names){ 1, &name });
+      write(&d, body, cxi_name_of("names"), (cxi_names){ 1, &t.tag });
   cxi_program_release(body);
   return entry;
 }

@@ -92,12 +92,12 @@ typedef struct cx_checkpoint_opt {
  *            ALL_BUT_NAMES: all that has none of them.
  *   .names   beside NOTHING, DOTS and DOTS_NO_BATCH: these values too
  *   .save    instead: asked for each equation
- * Values inside scans and branches too: of a scan those of all steps, stacked;
- * not inside a while without .max_steps.
  *   .budget  instead: values whose bytes, all together, are within the budget
  *            are kept, those first that save the most floating-point
  *            operations a byte. Each use of f has the budget for itself; inside
  *            vmap it counts the whole batch, inside a scan each step.
+ * Policies see into scans and branches, and keep of a scan the values of all
+ * steps; not into a while without .max_steps. A budget takes each as a whole.
  * CX_EUSER for an unknown policy, and for a budget beside .policy or .save.
  * CX_ENORULE for CX_OFFLOAD: values lie in the host's memory as it is. */
 #define cx_checkpoint(...) \

@@ -319,7 +319,8 @@ static int vjp_bwd(jaxpr_program *p, const jaxpr_equation *e, const ref *res,
   for (int i = 0; i < e->n_in; i++) {
     bool zero =
         i < consts || json_is_true(json_array_get(zeros, (size_t)(i - consts)));
-    ref ct = zero ? (ref){ .dtype = 0 } : made[next++];
+    ref ct = { .dtype = 0 };
+    if (!zero) ct = made[next++];
     if (!jaxpr_is_float(e->in[i].dtype)) continue;
     out[m++] = zero ? jaxpr_full(&r, e->in[i].dtype, e->in[i].shape, 0) : ct;
   }

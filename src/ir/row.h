@@ -93,7 +93,8 @@ struct cxi_eval {
   bool (*run)(cxi_eval *, const cxi_program *, const cxi_view *in,
               const bool *give, cxi_view *out);
   void (*release)(cxi_eval *, cxi_view *owned); /* frees an owned buffer */
-  void *workspace;            /* of as many bytes as the row says, 64-aligned */
+  void *workspace;            /* as many bytes as the row says, or a
+                                 place; 64-aligned */
   cxi_error *error;
 };
 

@@ -259,6 +259,40 @@ static void at_once(void **state) {
   cx_error(NULL);
 }
 
+CX_DEF(checks_shown, x) {
+  cx_check(cx_gt(x, 0), "x is {:.1f} and twice {}", x, cx_mul(x, 2));
+  return cx_sum(x);
+}
+
+/* Values in the message: of a run, and of the lane that fails. */
+static void messages_show_values(void **state) {
+  (void)state;
+  CX_SCOPE;
+  const cx good = cx_scalar(3, CX_F32), bad = cx_scalar(-2, CX_F32);
+  const cx_fn fs[] = { CX_FN(checks_shown), cx_jit(CX_FN(checks_shown)),
+                       cx_grad(CX_FN(checks_shown)),
+                       cx_jit(cx_grad(cx_checkpoint(CX_FN(checks_shown)))) };
+  for (int i = 0; i < 4; i++) {
+    cx y = cx_call(fs[i], good);
+    assert_good();
+    y = cx_call(fs[i], bad);
+    assert_error(CX_EUSER, "check: x is -2.0 and twice -4");
+    cx_drop(y);
+  }
+  const cx lanes = cx_array(float, 1, -5, 2, -7);
+  cx r = cx_call(cx_jit(cx_vmap(CX_FN(checks_shown))), lanes);
+  assert_error(CX_EUSER, "check: x is -5.0 and twice -10");
+  cx_check(cx_lit_b(false), "{} of {}", 3, cx_array(int32_t, 1, 2));
+  assert_error(CX_EUSER, "check: 3 of [1 2]");
+  cx_check(cx_lit_b(false), "no value: {}");
+  assert_error(CX_EUSER, "check: no value: {}");
+  assert_finds(CX_FN(checks_shown), CX_CHECK_USER, bad,
+               "x is {:.1f} and twice {}");
+  cx_check(cx_lit_b(false), "two: {} {}", 3);
+  assert_error(CX_EUSER, "check: ");
+  (void)r;
+}
+
 static void thrown(void **state) {
   (void)state;
   CX_SCOPE;
@@ -319,9 +353,13 @@ static int start_reference(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-    cmocka_unit_test(kinds),      cmocka_unit_test(control),
-    cmocka_unit_test(transforms), cmocka_unit_test(at_once),
-    cmocka_unit_test(thrown),     cmocka_unit_test(wrong_uses),
+    cmocka_unit_test(kinds),
+    cmocka_unit_test(control),
+    cmocka_unit_test(transforms),
+    cmocka_unit_test(at_once),
+    cmocka_unit_test(messages_show_values),
+    cmocka_unit_test(thrown),
+    cmocka_unit_test(wrong_uses),
   };
   return cmocka_run_group_tests(tests, setup, teardown) +
          cmocka_run_group_tests(tests, start_reference, teardown);

@@ -133,13 +133,21 @@ CX_API cx_fn cx_jacfwd_(cx_fn f, cx_grad_opt opt, const char *at);
 CX_API cx_fn cx_jacrev_(cx_fn f, cx_grad_opt opt, const char *at);
 CX_API cx_fn cx_hessian_(cx_fn f, cx_grad_opt opt, const char *at);
 /* At fixed primals (a tuple), for repeated use; the residuals are captured:
- * cx_linearize gives tangents -> dout, cx_pullback cotangents -> grads. */
-#define cx_linearize(f, primals, out_value) \
-  cx_linearize_((f), (primals), (out_value), CX_AT)
-CX_API cx_fn cx_linearize_(cx_fn f, cx primals, cx *out_value, const char *at);
-#define cx_pullback(f, primals, out_value) \
-  cx_pullback_((f), (primals), (out_value), CX_AT)
-CX_API cx_fn cx_pullback_(cx_fn f, cx primals, cx *out_value, const char *at);
+ * cx_linearize(f, primals, &out, .has_aux) gives tangents -> dout, cx_pullback
+ * cotangents -> grads. *out (NULL: not wanted) becomes f's result; with
+ * .has_aux that is (y, aux), and the function that is returned is y's alone.
+ * NULL after an error: CX_ETREE where the primals are no tuple, or the result
+ * is no (y, aux); else what f or its derivative reported. */
+#define cx_linearize(f, primals, ...) \
+  CX_LINEARIZE_(cx_linearize_, f, primals, __VA_ARGS__, )
+#define cx_pullback(f, primals, ...) \
+  CX_LINEARIZE_(cx_pullback_, f, primals, __VA_ARGS__, )
+#define CX_LINEARIZE_(fn, f, primals, out_value, ...) \
+  fn((f), (primals), (out_value), CX_OPT(cx_aux_opt, __VA_ARGS__), CX_AT)
+CX_API cx_fn cx_linearize_(cx_fn f, cx primals, cx *out_value, cx_aux_opt opt,
+                           const char *at);
+CX_API cx_fn cx_pullback_(cx_fn f, cx primals, cx *out_value, cx_aux_opt opt,
+                          const char *at);
 /* The transpose of a linear f: cotangents of its result -> a tuple with one for
  * each argument. The primals, a tuple, only say dtypes and shapes (cx_spec).
  *   CX_ENORULE: f is not linear. CX_EDTYPE: a leaf is not floating. */
@@ -203,11 +211,21 @@ CX_API const char *cx_checked_(cx error, const char *at);
 /* Keeps it as an error of the context; true if there is none. */
 #define cx_throw(error) cx_throw_((error), CX_AT)
 CX_API bool cx_throw_(cx error, const char *at);
-/* cx_check(good, "loss is finite"): an effect, which fails the run with
- * CX_EUSER where an element of good, a bool array, does not hold; checkified,
- * part of the error instead. */
-#define cx_check(good, message) cx_check_(CX_A(good), (message), CX_AT)
-CX_API void cx_check_(cx good, const char *message, const char *at);
+/* cx_check(good, "loss is finite"), cx_check(good, "loss {:.3} in step {}",
+ * loss, i): an effect, which fails the run with CX_EUSER where an element of
+ * good, a bool array, does not hold; checkified, part of the error instead.
+ * The arrays show in the message as in cx_debug_print (CX_EUSER for a format
+ * that does not fit them); under vmap those of the first lane that fails. A
+ * checkified error is a number, which has no place for them: its text is the
+ * format. Without arrays the message is what it is, braces too. */
+#define cx_check(good, ...) \
+  CX_CAT(CX_CHECK_SAYS_, CX_MANY(__VA_ARGS__))(good, __VA_ARGS__)
+#define CX_CHECK_SAYS_ONE(good, message) \
+  cx_check_(CX_A(good), (message), 0, NULL, CX_AT)
+#define CX_CHECK_SAYS_MANY(good, message, ...) \
+  cx_check_(CX_A(good), (message), CX_AS(__VA_ARGS__), CX_AT)
+CX_API void cx_check_(cx good, const char *message, int n, const cx *args,
+                      const char *at);
 #define cx_stop_gradient(tree) cx_stop_gradient_((tree), CX_AT)
 /* An array of its own, as jnp.copy. All leaves, none of which is there before
  * the others: nothing is moved across or merged with what stands behind. */

@@ -193,7 +193,8 @@ cx cxi_all_to_all(cx x, cxi_name name, int64_t size, int split, int concat);
 bool cxi_callback(const cxi_callback_params *params, uint32_t n_in,
                   const cx *in, uint32_t n_out, cx *out);
 bool cxi_debug_print(cxi_name format, uint32_t n, const cx *in);
-bool cxi_check(cx good, cxi_name message); /* an error where it does not hold */
+/* An error where in[0] does not hold, with the others in its message. */
+bool cxi_check(cxi_name message, uint32_t n, const cx *in);
 
 /* -- for rules ------------------------------------------------------------ */
 /* a + b where either may be none; none if both are. */

@@ -11,7 +11,7 @@ bool cxi_debug_print(cxi_name format, uint32_t n, const cx *in) {
   return cxi_emit(CXI_PRIM_debug_print, &p, n, in, 0, NULL);
 }
 
-bool cxi_check(cx good, cxi_name message) {
+bool cxi_check(cxi_name message, uint32_t n, const cx *in) {
   const cxi_check_params p = { .message = message };
-  return cxi_emit(CXI_PRIM_check, &p, 1, &good, 0, NULL);
+  return cxi_emit(CXI_PRIM_check, &p, n, in, 0, NULL);
 }

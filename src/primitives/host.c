@@ -1,4 +1,6 @@
 /* host.c - callback, check, debug_print: what reaches the host. */
+#include <string.h>
+
 #include "base/alloc.h"
 #include "base/host.h"
 #include "primitives/control.h"
@@ -157,10 +159,16 @@ const cxi_row cxi_row_callback = {
   .examples = no_examples,
 };
 
-/* -- check(good; message): an error where good does not hold --------------- */
+/* -- check(good, x, ...; message): an error where good does not hold -------- */
 
 static bool infer_check(cxi_infer *c) {
-  return cxi_infer_count(c, 1) && cxi_infer_kind(c, 0, CXI_ACCEPT_BOOL);
+  const cxi_check_params *p = c->params;
+  if (c->n_in == 0)
+    return cxi_infer_fail(c, CX_ETREE, "takes 1 operand or more");
+  return cxi_infer_kind(c, 0, CXI_ACCEPT_BOOL) &&
+         (c->n_in == 1 ||
+          cxi_debug_format_check(cxi_name_text(p->message), c->n_in - 1,
+                                 c->in + 1, &c->error));
 }
 
 static uint16_t effects_check(const void *params) {
@@ -168,11 +176,13 @@ static uint16_t effects_check(const void *params) {
   return CXI_EFFECT_DEBUG;
 }
 
-/* All lanes at once. */
+/* All lanes at once; lane by lane where the message shows values. */
 static void batch_check(const cxi_rule *r, const cx *in, const int *axis,
                         int64_t size, cx *out, int *out_axis) {
-  (void)axis, (void)size, (void)out, (void)out_axis;
-  cxi_check(in[0], ((const cxi_check_params *)r->params)->message);
+  if (r->n_in > 1)
+    cxi_batch_lanes(r, in, axis, size, out, out_axis);
+  else
+    cxi_check(((const cxi_check_params *)r->params)->message, 1, in);
 }
 
 static cx valid_check(const cxi_rule *r, const cx *in) {
@@ -181,16 +191,29 @@ static cx valid_check(const cxi_rule *r, const cx *in) {
                     cxi_dims_range(0, cxi_rank_at(in[0])));
 }
 
+static bool fail_check(const cxi_eval *e, const cxi_view *in) {
+  const char *message =
+      cxi_name_text(((const cxi_check_params *)e->params)->message);
+  if (e->n_in == 1)
+    return cxi_error_set(e->error, CX_EUSER, "check: %.400s", message);
+  char *text = cxi_debug_text(message, in + 1);
+  if (!text)
+    return cxi_error_set(e->error, CX_EMEMORY, "no memory for a check");
+  cxi_error_set(e->error, CX_EUSER, "check: %.*s",
+                (int)strcspn(text, "\n") < 400 ? (int)strcspn(text, "\n") : 400,
+                text);
+  cxi_free(text);
+  return false;
+}
+
 static bool evaluate_check(cxi_eval *e, const cxi_view *in, cxi_view *out) {
   (void)out;
-  const cxi_check_params *p = e->params;
   const cx_dims *shape = &in[0].type.shape;
   int64_t at[CX_MAX_DIMS] = { 0 };
   if (cxi_dims_count(shape) == 0) return true;
   do
     if (!*(const uint8_t *)cxi_view_element(&in[0], at, 1))
-      return cxi_error_set(e->error, CX_EUSER, "check: %.400s",
-                           cxi_name_text(p->message));
+      return fail_check(e, in);
   while (cxi_index_next(shape, at));
   return true;
 }

@@ -124,8 +124,11 @@ void cx_debug_print_(const char *format, int n, const cx *args,
 
 /* -- checks ----------------------------------------------------------------- */
 
-void cx_check_(cx good, const char *message, const char *at) {
+void cx_check_(cx good, const char *message, int n, const cx *args,
+               const char *at) {
   const cxi_name before = cxi_enter(at);
+  const cxi_mark mark = cxi_scratch_mark();
+  operands in = { 0 };
   cx poison;
   if (!message)
     cxi_report(CX_EUSER, "check: no message");
@@ -133,8 +136,17 @@ void cx_check_(cx good, const char *message, const char *at) {
            cxi_dtype_at(good) != CX_BOOL)
     cxi_reportf(CX_EDTYPE, "check: needs a bool array, got %s",
                 cxi_shown_of(good).text);
-  else if (cxi_given(good))
-    cxi_check(good, cxi_name_of(message));
+  else if (cxi_given(good) && flatten("check", n, args, &in, &poison)) {
+    cx *all = cxi_scratch((in.n + (size_t)1) * sizeof *all);
+    if (all) {
+      all[0] = good;
+      for (uint32_t i = 0; i < in.n; i++) all[i + 1] = in.leaves[i];
+      cxi_check(cxi_name_of(message), in.n + 1, all);
+    } else {
+      cxi_report_memory();
+    }
+  }
+  cxi_scratch_reset(mark);
   cxi_site_use(before);
 }
 

@@ -12,7 +12,8 @@ typedef struct cut {
   cxi_body body;
   cxi_sig primals;           /* the tuple */
   const cxi_structure *args; /* its structure */
-  uint32_t n_primals, n_out;
+  cxi_sig y;                 /* f's result, less aux */
+  uint32_t n_primals, n_out, n_y;
   cxi_type *primal_types, *out_types;
   bool *nonzero_out;
   cxi_partial partial; /* programs with references */
@@ -37,8 +38,46 @@ static cxi_sig floats_of(cxi_sig sig, const cxi_type *types) {
   return cxi_sig_with_types(sig, floats);
 }
 
+/* With aux: f's result is (y, aux), and aux is no function of the primals. */
+static bool leave_aux(cut *c, const char *what, cx *out_poison) {
+  const cxi_sig out = c->body.entry->out;
+  const cxi_structure *s = cxi_sig_is_leaf(out) ? NULL : cxi_structure_of(out);
+  if (!s || s->is_none || s->is_dict || s->n != 2) {
+    char got[160];
+    cxi_sig_print(got, sizeof got, out);
+    *out_poison = cxi_reportf(CX_ETREE,
+                              "%s(%.120s): must return (y, aux), got "
+                              "%s",
+                              what, c->body.f->code->name, got);
+    return false;
+  }
+  const cxi_program *p = c->body.p;
+  cx *in = cxi_scratch(p->n_in * sizeof *in + 1);
+  cx *results = cxi_scratch(p->n_out * sizeof *results + 1);
+  if (!in || !results) return *out_poison = cxi_report_memory(), false;
+  cxi_builder b;
+  cxi_error error = { 0 };
+  c->y = s->items[0];
+  cxi_builder_open(&b);
+  for (uint32_t i = 0; i < p->n_in; i++)
+    in[i] = cxi_builder_input(&b, p->values[i].type);
+  cxi_replay(p, in, results);
+  for (uint32_t i = cxi_sig_leaves(c->y); i < p->n_out; i++)
+    results[i] = cxi_stop_gradient(results[i]);
+  const cxi_program *made =
+      cxi_builder_finish(&b, p->name, p->n_in, in, p->n_out, results, &error);
+  if (!made) {
+    *out_poison = cxi_report_error(c->body.f->code->name, &error);
+    return false;
+  }
+  if (c->body.converted) cxi_program_release(p);
+  c->body.p = made;
+  c->body.converted = true;
+  return true;
+}
+
 static bool cut_primals(cut *c, const char *what, cx_fn f, cx primals,
-                        cx *out_poison) {
+                        bool has_aux, cx *out_poison) {
   const cxi_item item = cxi_number_strong(cxi_item_for(what, primals));
   if (item.kind == CXI_ITEM_POISON) return *out_poison = item.as.handle, false;
   c->primals = cxi_sig_of(item);
@@ -55,7 +94,10 @@ static bool cut_primals(cut *c, const char *what, cx_fn f, cx primals,
   }
   if (!cxi_body_resolve(&c->body, f, c->args->n, c->args->items, out_poison))
     return false;
+  c->y = c->body.entry->out;
+  if (has_aux && !leave_aux(c, what, out_poison)) return false;
   const cxi_program *p = c->body.p;
+  c->n_y = cxi_sig_leaves(c->y);
   c->n_primals = c->args->n_leaves;
   c->n_out = p->n_out;
   c->primal_types = cxi_scratch(c->n_primals * sizeof *c->primal_types + 1);
@@ -106,7 +148,7 @@ static const cxi_program *forward(const cut *c, cxi_error *error) {
   }
   cxi_replay(u, own, made);
   uint32_t n_out = 0, at = 0;
-  for (uint32_t i = 0; i < c->n_out; i++) {
+  for (uint32_t i = 0; i < c->n_y; i++) {
     if (!cxi_type_is_float(c->out_types[i])) continue;
     out[n_out++] = c->nonzero_out[i] ? made[at++] : cxi_zeros(c->out_types[i]);
   }
@@ -134,7 +176,7 @@ static const cxi_program *backward(const cut *c, cxi_error *error) {
   for (; n_in < n_residuals; n_in++)
     own[n_own++] = in[n_in] =
         cxi_builder_input(&b, u->values[n_tangents + n_in].type);
-  for (uint32_t i = 0; i < c->n_out; i++) {
+  for (uint32_t i = 0; i < c->n_y; i++) {
     if (!cxi_type_is_float(c->out_types[i])) continue;
     in[n_in] = cxi_builder_input(&b, c->out_types[i]);
     if (c->nonzero_out[i]) own[n_own++] = in[n_in];
@@ -148,7 +190,7 @@ static cx_fn finish(const cut *c, bool pulls, const cx *known) {
   cxi_error error = { 0 };
   const cxi_program *p = pulls ? backward(c, &error) : forward(c, &error);
   const cxi_sig x = floats_of(c->primals, c->primal_types);
-  const cxi_sig y = floats_of(c->body.entry->out, c->out_types);
+  const cxi_sig y = floats_of(c->y, c->out_types);
   char name[160];
   snprintf(name, sizeof name, "%s(%.120s)", pulls ? "pullback" : "linearize",
            c->body.f->code->name);
@@ -162,13 +204,15 @@ static cx_fn finish(const cut *c, bool pulls, const cx *known) {
   return f;
 }
 
-static cx_fn linearize(cx_fn f, cx primals, cx *out_value, bool pulls) {
+static cx_fn linearize(cx_fn f, cx primals, cx *out_value, bool has_aux,
+                       bool pulls) {
   cut c = { 0 };
   cx poison = { 0, 1 }, value = poison;
   cx_fn made = NULL;
   const cxi_mark mark = cxi_scratch_mark();
   cxi_hold_enter();
-  if (cut_primals(&c, pulls ? "pullback" : "linearize", f, primals, &poison)) {
+  if (cut_primals(&c, pulls ? "pullback" : "linearize", f, primals, has_aux,
+                  &poison)) {
     cx *known = cxi_scratch(c.partial.known->n_out * sizeof *known + 1);
     if (!known)
       poison = cxi_report_memory();
@@ -184,16 +228,20 @@ static cx_fn linearize(cx_fn f, cx primals, cx *out_value, bool pulls) {
   return made;
 }
 
-cx_fn cx_linearize_(cx_fn f, cx primals, cx *out_value, const char *at) {
+cx_fn cx_linearize_(cx_fn f, cx primals, cx *out_value, cx_aux_opt opt,
+                    const char *at) {
   cxi_name before __attribute__((cleanup(cxi_left), unused)) = cxi_enter(at);
-  if (f && cxi_context_need()) return linearize(f, primals, out_value, false);
+  if (f && cxi_context_need())
+    return linearize(f, primals, out_value, opt.has_aux, false);
   if (out_value) *out_value = cxi_poison_last();
   return NULL;
 }
 
-cx_fn cx_pullback_(cx_fn f, cx primals, cx *out_value, const char *at) {
+cx_fn cx_pullback_(cx_fn f, cx primals, cx *out_value, cx_aux_opt opt,
+                   const char *at) {
   cxi_name before __attribute__((cleanup(cxi_left), unused)) = cxi_enter(at);
-  if (f && cxi_context_need()) return linearize(f, primals, out_value, true);
+  if (f && cxi_context_need())
+    return linearize(f, primals, out_value, opt.has_aux, true);
   if (out_value) *out_value = cxi_poison_last();
   return NULL;
 }

@@ -7,6 +7,7 @@ file(GLOB kernels CONFIGURE_DEPENDS
 if(kernels)
   list(REMOVE_ITEM sources ${kernels})
 endif()
+list(FILTER sources EXCLUDE REGEX "/src/backends/llvm/") # see llvm.cmake
 
 add_library(calx ${sources})
 add_library(calx::calx ALIAS calx)

@@ -8,10 +8,23 @@
 
 enum { MAX_DEPTH = 500 };
 
+/* The schedule of a loop's body. */
+typedef struct body_schedule {
+  cxi_schedule s;
+  struct body_schedule *next;
+} body_schedule;
+
+/* What lives as long as the executable, besides its arena. */
+typedef struct keeping {
+  cxi_expansions expansions;
+  body_schedule *schedules;
+  cxi_hot *hots;
+} keeping;
+
 struct cxi_executable {
   atomic_uint refs;
   const cxi_program *program;
-  cxi_expansions expansions;
+  keeping kept;
   cxi_arena arena; /* of the plans */
   cxi_plan plan;
 };
@@ -20,12 +33,12 @@ static atomic_uint_fast64_t compiled, live, bytes;
 
 static bool compile_program(const cxi_program *p, const cxi_backend *backend,
                             const cxi_donation *donation, int depth,
-                            cxi_expansions *kept, cxi_arena *arena,
+                            keeping *kept, cxi_arena *arena,
                             cxi_plan *out, cxi_error *error);
 
 /* The bodies of a loop or branch; their carries may be updated in place. */
 static bool compile_bodies(cxi_unit *unit, const cxi_backend *backend,
-                           int depth, cxi_expansions *kept, cxi_arena *arena,
+                           int depth, keeping *kept, cxi_arena *arena,
                            cxi_error *error) {
   const uint32_t n = cxi_loop_bodies(unit->row->prim, unit->params);
   const cxi_plan **bodies =
@@ -56,7 +69,8 @@ static bool compile_bodies(cxi_unit *unit, const cxi_backend *backend,
 }
 
 static bool compile_units(cxi_schedule *s, const cxi_backend *backend,
-                          cxi_arena *arena, cxi_plan *out, cxi_error *error) {
+                          keeping *kept, cxi_arena *arena, cxi_plan *out,
+                          cxi_error *error) {
   cxi_thunk *thunks =
       cxi_arena_alloc(arena, (s->n_units + (size_t)1) * sizeof *thunks);
   if (!thunks) return cxi_error_set(error, CX_EMEMORY, "no memory to compile");
@@ -66,7 +80,8 @@ static bool compile_units(cxi_schedule *s, const cxi_backend *backend,
     if (unit->kind == CXI_UNIT_NONE) continue;
     const bool loop =
         unit->kind == CXI_UNIT_ONE && cxi_is_loop(unit->row->prim);
-    if (!(loop ? cxi_loop_compile(unit, backend, arena, &thunks[n], error)
+    if (!(loop ? cxi_loop_compile(unit, backend, arena, &kept->hots,
+                                  &thunks[n], error)
                : backend->compile(unit, arena, &thunks[n], error)))
       return false;
     n++;
@@ -76,14 +91,29 @@ static bool compile_units(cxi_schedule *s, const cxi_backend *backend,
   return true;
 }
 
+/* Generated code is made from the schedules of bodies. */
+static bool keep_schedule(cxi_schedule *s, keeping *kept, cxi_arena *arena,
+                          cxi_plan *out, cxi_error *error) {
+  body_schedule *own = cxi_arena_alloc(arena, sizeof *own);
+  if (!own) {
+    cxi_schedule_free(s);
+    return cxi_error_set(error, CX_EMEMORY, "no memory to compile");
+  }
+  own->s = *s;
+  own->next = kept->schedules;
+  kept->schedules = own;
+  out->schedule = &own->s;
+  return true;
+}
+
 static bool compile_program(const cxi_program *p, const cxi_backend *backend,
                             const cxi_donation *donation, int depth,
-                            cxi_expansions *kept, cxi_arena *arena,
+                            keeping *kept, cxi_arena *arena,
                             cxi_plan *out, cxi_error *error) {
   if (depth > MAX_DEPTH)
     return cxi_error_set(error, CX_EMEMORY,
                          "loops or branches nest more than %d deep", MAX_DEPTH);
-  cxi_schedule s = { .graph.expansions = kept };
+  cxi_schedule s = { .graph.expansions = &kept->expansions };
   bool ok = cxi_graph_fill(&s.graph, p, backend->reads_views, error);
   if (ok && !cxi_plan_outputs(&s.graph, donation))
     ok = cxi_error_set(error, CX_EMEMORY, "no memory to compile");
@@ -92,9 +122,19 @@ static bool compile_program(const cxi_program *p, const cxi_backend *backend,
     if (s.units[u].kind == CXI_UNIT_ONE && cxi_is_loop(s.units[u].row->prim))
       ok = compile_bodies(&s.units[u], backend, depth, kept, arena, error);
   ok = ok && cxi_plan_buffers(&s, backend, donation, arena, out, error) &&
-       compile_units(&s, backend, arena, out, error);
-  cxi_schedule_free(&s);
-  return ok;
+       compile_units(&s, backend, kept, arena, out, error);
+  if (!ok || depth == 0 || !backend->coder) {
+    cxi_schedule_free(&s);
+    return ok;
+  }
+  return keep_schedule(&s, kept, arena, out, error);
+}
+
+static void release_kept(keeping *kept) {
+  cxi_hot_release(kept->hots);
+  for (body_schedule *b = kept->schedules; b; b = b->next)
+    cxi_schedule_free(&b->s);
+  cxi_expansions_release(&kept->expansions);
 }
 
 cxi_executable *cxi_compile(const cxi_program *p, const cxi_backend *backend,
@@ -105,9 +145,9 @@ cxi_executable *cxi_compile(const cxi_program *p, const cxi_backend *backend,
     return NULL;
   }
   const cxi_donation donation = { options.donate, -1 };
-  if (!compile_program(p, backend, &donation, 0, &exe->expansions, &exe->arena,
+  if (!compile_program(p, backend, &donation, 0, &exe->kept, &exe->arena,
                        &exe->plan, error)) {
-    cxi_expansions_release(&exe->expansions);
+    release_kept(&exe->kept);
     cxi_arena_free(&exe->arena);
     cxi_free(exe);
     return NULL;
@@ -130,7 +170,7 @@ void cxi_executable_release(cxi_executable *exe) {
   atomic_fetch_sub(&live, 1);
   atomic_fetch_sub(&bytes, exe->arena.bytes);
   cxi_program_release(exe->program);
-  cxi_expansions_release(&exe->expansions);
+  release_kept(&exe->kept);
   cxi_arena_free(&exe->arena);
   cxi_free(exe);
 }

@@ -20,6 +20,7 @@ typedef struct rows {
 typedef struct loop {
   const cxi_backend *backend;
   const cxi_plan *body, *cond;
+  cxi_hot *hot; /* NULL: no code is made of it */
   cxi_ref body_memory, cond_memory, verdict;
   int64_t length;
   bool reverse;
@@ -35,90 +36,6 @@ typedef struct branches {
   cxi_ref index, memory;
   const cxi_ref *in, *out;
 } branches;
-
-bool cxi_is_loop(cxi_prim prim) {
-  return prim == CXI_PRIM_scan || prim == CXI_PRIM_while ||
-         prim == CXI_PRIM_cond;
-}
-
-uint32_t cxi_loop_bodies(cxi_prim prim, const void *params) {
-  switch (prim) {
-  case CXI_PRIM_scan:
-    return 1;
-  case CXI_PRIM_while:
-    return 2;
-  case CXI_PRIM_cond:
-    return ((const cxi_cond_params *)params)->branches.n;
-  default:
-    return 0;
-  }
-}
-
-const cxi_program *cxi_loop_body(cxi_prim prim, const void *params, uint32_t i,
-                                 int64_t *out_carry, int64_t *out_n_carry) {
-  *out_carry = -1;
-  *out_n_carry = 0;
-  if (prim == CXI_PRIM_cond)
-    return ((const cxi_cond_params *)params)->branches.d[i];
-  if (prim == CXI_PRIM_scan) {
-    const cxi_scan_params *s = params;
-    *out_carry = s->n_consts;
-    *out_n_carry = s->n_carry;
-    return s->body;
-  }
-  const cxi_while_params *w = params;
-  if (i == 0) return w->cond;
-  *out_carry = w->n_body_consts;
-  *out_n_carry = (int64_t)w->body->n_in - w->n_body_consts;
-  return w->body;
-}
-
-static size_t bytes_of(const cxi_operand *o) {
-  return (size_t)cxi_aval_bytes(&o->type);
-}
-
-/* The place among the unit's operands of the first carry; results are the
- * carries first. */
-static uint32_t first_carry(const cxi_unit *unit) {
-  if (unit->row->prim == CXI_PRIM_scan)
-    return (uint32_t)((const cxi_scan_params *)unit->params)->n_consts;
-  const cxi_while_params *w = unit->params;
-  return (uint32_t)(w->n_cond_consts + w->n_body_consts);
-}
-
-static uint32_t count_carries(const cxi_unit *unit) {
-  return unit->row->prim == CXI_PRIM_scan
-             ? (uint32_t)((const cxi_scan_params *)unit->params)->n_carry
-             : unit->n_results;
-}
-
-static const cxi_plan *body_of(const cxi_unit *unit) {
-  return unit->bodies[unit->row->prim == CXI_PRIM_while ? 1 : 0];
-}
-
-static bool carry_in_place(const cxi_unit *unit, uint32_t k) {
-  return body_of(unit)->alias[k] >= 0;
-}
-
-bool cxi_loop_in_place(const cxi_unit *unit, uint32_t r, uint32_t k) {
-  return unit->row->prim != CXI_PRIM_cond && r < count_carries(unit) &&
-         k == first_carry(unit) + r && carry_in_place(unit, r);
-}
-
-size_t cxi_loop_workspace(const cxi_unit *unit) {
-  size_t bytes = 0;
-  if (unit->row->prim == CXI_PRIM_cond) {
-    for (uint32_t i = 0; i < unit->n_bodies; i++)
-      if (unit->bodies[i]->bytes > bytes) bytes = unit->bodies[i]->bytes;
-    return bytes;
-  }
-  for (uint32_t i = 0; i < unit->n_bodies; i++)
-    bytes += cxi_aligned(unit->bodies[i]->bytes);
-  for (uint32_t k = 0; k < count_carries(unit); k++)
-    if (!carry_in_place(unit, k))
-      bytes += cxi_aligned(bytes_of(&unit->results[k]));
-  return bytes + CXI_ALIGNMENT; /* the verdict of a condition */
-}
 
 /* -- running --------------------------------------------------------------- */
 
@@ -154,14 +71,20 @@ static void start_carries(const loop *l, char *const *bases, char **in,
   }
 }
 
+/* Where carry k is written in the step after this one. */
+static char *next_place(const carry *c, char *const *bases,
+                        const char *written) {
+  char *to = cxi_at(bases, c->to);
+  return written == to ? cxi_at(bases, c->spare) : to;
+}
+
 static void swap_carries(const loop *l, char *const *bases, char **in,
                          char **out) {
   for (uint32_t k = 0; k < l->n_carry; k++) {
     const carry *c = &l->carries[k];
     if (c->in_place) continue;
-    char *to = cxi_at(bases, c->to), *written = out[k];
-    out[k] = written == to ? cxi_at(bases, c->spare) : to;
-    in[k] = written;
+    in[k] = out[k];
+    out[k] = next_place(c, bases, in[k]);
   }
 }
 
@@ -183,6 +106,25 @@ static void advance_rows(char **to, const rows *r, uint32_t n, int64_t step) {
   for (uint32_t k = 0; k < n; k++) to[k] += step * r[k].bytes;
 }
 
+/* Generated code for the steps from i on, if it is there or due. */
+static const cxi_code *look(const loop *l, int64_t i) {
+  if (i % CXI_HOT_STEPS) return NULL;
+  const int64_t step = l->body->n_thunks + (l->cond ? l->cond->n_thunks : 0);
+  return cxi_hot_code(l->hot, i ? CXI_HOT_STEPS * step : step);
+}
+
+/* All steps that are left. */
+static bool run_code(const loop *l, const cxi_code *code, char *const *bases,
+                     int64_t steps, cxi_running *running) {
+  char **body = cxi_at(bases, l->body_memory);
+  char **cond = l->cond ? cxi_at(bases, l->cond_memory) : NULL;
+  char *other[l->n_carry + 1];
+  for (uint32_t k = 0; k < l->n_carry; k++)
+    other[k] = next_place(&l->carries[k], bases,
+                          body[CXI_BASE_FIRST + l->body->n_in + k]);
+  return code->run(body, cond, other, steps, running, code->table);
+}
+
 static bool run_scan(const void *state, char *const *bases,
                      cxi_running *running) {
   const loop *l = state;
@@ -197,6 +139,11 @@ static bool run_scan(const void *state, char *const *bases,
   bind_rows(x, l->xs, l->n_xs, bases, start);
   bind_rows(y, l->ys, l->n_ys, bases, start);
   for (int64_t i = 0; i < l->length; i++) {
+    const cxi_code *code = l->hot ? look(l, i) : NULL;
+    if (code) {
+      if (!run_code(l, code, bases, l->length - i, running)) return false;
+      break;
+    }
     if (!cxi_plan_run(l->body, memory, running)) return false;
     swap_carries(l, bases, carry_in, b.out);
     advance_rows(x, l->xs, l->n_xs, step);
@@ -218,7 +165,12 @@ static bool run_while(const void *state, char *const *bases,
   uint8_t *verdict = cxi_at(bases, l->verdict);
   c.out[0] = (char *)verdict;
   start_carries(l, bases, carry_in, b.out, true);
-  for (;;) {
+  for (int64_t i = 0;; i++) {
+    const cxi_code *code = l->hot ? look(l, i) : NULL;
+    if (code) {
+      if (!run_code(l, code, bases, 0, running)) return false;
+      break;
+    }
     for (uint32_t k = 0; k < l->n_carry; k++) tested[k] = carry_in[k];
     if (!cxi_plan_run(l->cond, cond_memory, running)) return false;
     if (!*verdict) break;
@@ -246,6 +198,10 @@ static bool run_cond(const void *state, char *const *bases,
 
 /* -- compiling ------------------------------------------------------------- */
 
+static size_t bytes_of(const cxi_operand *o) {
+  return (size_t)cxi_aval_bytes(&o->type);
+}
+
 static cxi_ref *refs_of(const cxi_operand *operands, uint32_t n,
                         cxi_arena *arena) {
   cxi_ref *refs = cxi_arena_alloc(arena, (n + (size_t)1) * sizeof *refs);
@@ -263,28 +219,26 @@ static rows *rows_of(const cxi_operand *operands, uint32_t n, int64_t length,
 }
 
 /* A piece of the unit's workspace. */
-static cxi_ref take(cxi_ref *memory, size_t bytes) {
-  const cxi_ref at = *memory;
-  memory->offset += (int64_t)cxi_aligned(bytes);
-  return at;
+static cxi_ref piece(const cxi_unit *unit, size_t at) {
+  return (cxi_ref){ unit->workspace.base,
+                    unit->workspace.offset + (int64_t)at };
 }
 
-static const carry *carries_of(const cxi_unit *unit, cxi_ref *memory,
+static const carry *carries_of(const cxi_unit *unit, const size_t *spare,
                                cxi_arena *arena) {
-  const uint32_t n = count_carries(unit), first = first_carry(unit);
+  const uint32_t n = cxi_loop_carries(unit), first = cxi_loop_first_carry(unit);
   carry *c = cxi_arena_alloc(arena, (n + (size_t)1) * sizeof *c);
   for (uint32_t k = 0; c && k < n; k++) {
     c[k].from = unit->operands[first + k].at;
     c[k].to = unit->results[k].at;
     c[k].bytes = bytes_of(&unit->results[k]);
-    c[k].in_place = carry_in_place(unit, k);
-    if (!c[k].in_place) c[k].spare = take(memory, c[k].bytes);
+    c[k].in_place = cxi_loop_carry_in_place(unit, k);
+    if (!c[k].in_place) c[k].spare = piece(unit, spare[k]);
   }
   return c;
 }
 
-static bool compile_scan(const cxi_unit *unit, loop *l, cxi_arena *arena,
-                         cxi_ref *memory) {
+static bool compile_scan(const cxi_unit *unit, loop *l, cxi_arena *arena) {
   const cxi_scan_params *s = unit->params;
   l->length = s->length;
   l->reverse = s->reverse;
@@ -292,7 +246,6 @@ static bool compile_scan(const cxi_unit *unit, loop *l, cxi_arena *arena,
   l->n_xs = unit->n_operands - l->n_consts - l->n_carry;
   l->n_ys = unit->n_results - l->n_carry;
   l->body = unit->bodies[0];
-  l->body_memory = take(memory, l->body->bytes);
   l->consts = refs_of(unit->operands, l->n_consts, arena);
   l->xs = rows_of(unit->operands + l->n_consts + l->n_carry, l->n_xs, s->length,
                   arena);
@@ -300,16 +253,12 @@ static bool compile_scan(const cxi_unit *unit, loop *l, cxi_arena *arena,
   return l->consts && l->xs && l->ys;
 }
 
-static bool compile_while(const cxi_unit *unit, loop *l, cxi_arena *arena,
-                          cxi_ref *memory) {
+static bool compile_while(const cxi_unit *unit, loop *l, cxi_arena *arena) {
   const cxi_while_params *w = unit->params;
   l->n_cond_consts = (uint32_t)w->n_cond_consts;
   l->n_consts = (uint32_t)w->n_body_consts;
   l->cond = unit->bodies[0];
   l->body = unit->bodies[1];
-  l->cond_memory = take(memory, l->cond->bytes);
-  l->body_memory = take(memory, l->body->bytes);
-  l->verdict = take(memory, 1);
   l->cond_consts = refs_of(unit->operands, l->n_cond_consts, arena);
   l->consts = refs_of(unit->operands + l->n_cond_consts, l->n_consts, arena);
   return l->cond_consts && l->consts;
@@ -334,27 +283,34 @@ static bool compile_cond(const cxi_unit *unit, cxi_arena *arena,
   return s->in && s->out;
 }
 
+static bool compile_loop(const cxi_unit *unit, const cxi_backend *backend,
+                         cxi_arena *arena, cxi_hot **hots, cxi_thunk *out) {
+  const bool scans = unit->row->prim == CXI_PRIM_scan;
+  const uint32_t n = cxi_loop_carries(unit);
+  loop *l = cxi_arena_alloc(arena, sizeof *l);
+  cxi_loop_parts parts = { .spare = cxi_arena_alloc(
+                               arena, (n + (size_t)1) * sizeof(size_t)) };
+  if (!l || !parts.spare) return false;
+  cxi_loop_layout(unit, &parts);
+  l->backend = backend;
+  l->n_carry = n;
+  l->body_memory = piece(unit, parts.body);
+  l->cond_memory = piece(unit, parts.cond);
+  l->verdict = piece(unit, parts.verdict);
+  l->carries = carries_of(unit, parts.spare, arena);
+  if (!l->carries || !(scans ? compile_scan : compile_while)(unit, l, arena))
+    return false;
+  *out = (cxi_thunk){ scans ? run_scan : run_while, l };
+  if (!backend->coder) return true;
+  l->hot = cxi_hot_make(unit, backend->coder, arena, hots);
+  return l->hot != NULL;
+}
+
 bool cxi_loop_compile(const cxi_unit *unit, const cxi_backend *backend,
-                      cxi_arena *arena, cxi_thunk *out, cxi_error *error) {
-  const cxi_prim prim = unit->row->prim;
-  bool ok;
-  if (prim == CXI_PRIM_cond) {
-    ok = compile_cond(unit, arena, out);
-  } else {
-    loop *l = cxi_arena_alloc(arena, sizeof *l);
-    cxi_ref memory = unit->workspace;
-    ok = l != NULL;
-    if (ok) {
-      l->backend = backend;
-      l->n_carry = count_carries(unit);
-      ok = prim == CXI_PRIM_scan ? compile_scan(unit, l, arena, &memory)
-                                 : compile_while(unit, l, arena, &memory);
-    }
-    if (ok) {
-      l->carries = carries_of(unit, &memory, arena);
-      ok = l->carries != NULL;
-      *out = (cxi_thunk){ prim == CXI_PRIM_scan ? run_scan : run_while, l };
-    }
-  }
+                      cxi_arena *arena, cxi_hot **hots, cxi_thunk *out,
+                      cxi_error *error) {
+  const bool ok = unit->row->prim == CXI_PRIM_cond
+                      ? compile_cond(unit, arena, out)
+                      : compile_loop(unit, backend, arena, hots, out);
   return ok || cxi_error_set(error, CX_EMEMORY, "no memory to compile");
 }

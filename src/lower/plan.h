@@ -21,6 +21,8 @@ typedef struct cxi_plan {
   size_t bytes;         /* of the workspace */
   size_t peak_bytes;    /* of the slab */
   const char *report;
+  const cxi_schedule *schedule; /* of a loop's body, kept for generated code;
+                                   NULL: not kept */
 } cxi_plan;
 
 /* Which inputs the program may overwrite after their last use. */

@@ -7,6 +7,7 @@
 #define CXI_SCHEDULE_H
 
 #include "base/arena.h"
+#include "lower/code.h"
 #include "lower/graph.h"
 
 /* An address when running: bases[base] + offset bytes. */
@@ -100,6 +101,7 @@ typedef struct cxi_backend {
   bool (*compile)(const cxi_unit *unit, cxi_arena *arena, cxi_thunk *out,
                   cxi_error *error);
   void (*copy)(void *to, const void *from, size_t bytes);
+  const cxi_coder *coder; /* of loops; NULL: it generates no code */
 } cxi_backend;
 
 /* -- lowering, in order ---------------------------------------------------- */

@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "backends/cpu/code.h"
+
 /* The addend of a product is dense, so is what a kernel is moved over. */
 static bool reads_views(const cxi_row *row, uint32_t k) {
   switch (row->prim) {
@@ -74,4 +76,5 @@ const cxi_backend cxi_cpu_backend = {
   .in_place = in_place,
   .compile = compile,
   .copy = copy,
+  .coder = &cxi_cpu_coder,
 };

@@ -1,0 +1,232 @@
+/* plugin.c - the library's table: from a loop to a function. */
+#include "backends/cpu/plugin.h"
+
+#include <llvm-c/Analysis.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "backends/llvm/emit.h"
+#include "backends/llvm/machine.h"
+#include "base/alloc.h"
+
+static const cxi_plugin_host *host;
+static unsigned made; /* functions so far: each has a name of its own */
+
+/* What outlives the making of a function. */
+typedef struct owner {
+  cxi_arena arena;
+  void *loaded;
+} owner;
+
+/* -- the report ------------------------------------------------------------- */
+
+static const char *name_of(const cxi_unit *unit, char *room, size_t size) {
+  if (unit->kind != CXI_UNIT_FUSED) return host->prim_name(unit->row->prim);
+  size_t at = 0;
+  for (uint32_t i = 0; i < unit->n_ops && at + 1 < size; i++)
+    at += (size_t)snprintf(room + at, size - at, "%s%s", i ? " " : "",
+                           host->prim_name(unit->ops[i].row->prim));
+  return room;
+}
+
+void cxi_note(cxi_codegen *e, const cxi_unit *unit, const char *how) {
+  char room[160];
+  if (!e->report) return;
+  e->report = cxi_arena_print(
+      e->arena, "%s%*s%s: %s\n", e->report, 2 * e->depth, "",
+      how, name_of(unit, room, sizeof room));
+}
+
+/* -- the function ----------------------------------------------------------- */
+
+static void set_attribute(const cxi_codegen *e, const char *name,
+                          const char *value) {
+  LLVMAddAttributeAtIndex(
+      e->function, LLVMAttributeFunctionIndex,
+      LLVMCreateStringAttribute(e->c, name, (unsigned)strlen(name), value,
+                                (unsigned)strlen(value)));
+}
+
+static void open_function(cxi_codegen *e, const char *name) {
+  char bits[16];
+  e->module = LLVMModuleCreateWithNameInContext(name, e->c);
+  e->ptr = LLVMPointerTypeInContext(e->c, 0);
+  e->i64 = LLVMInt64TypeInContext(e->c);
+  e->i32 = LLVMInt32TypeInContext(e->c);
+  e->i8 = LLVMInt8TypeInContext(e->c);
+  e->i1 = LLVMInt1TypeInContext(e->c);
+  LLVMTypeRef types[] = { e->ptr, e->ptr, e->ptr, e->i64, e->ptr, e->ptr };
+  e->function = LLVMAddFunction(e->module, name,
+                                LLVMFunctionType(e->i8, types, 6, false));
+  snprintf(bits, sizeof bits, "%d", (int)(8 * e->vector_bytes));
+  set_attribute(e, "prefer-vector-width", bits);
+  set_attribute(e, "min-legal-vector-width", bits);
+  set_attribute(e, "nounwind", "");
+  e->running = LLVMGetParam(e->function, 4);
+  e->table = LLVMGetParam(e->function, 5);
+  e->locals = LLVMCreateBuilderInContext(e->c);
+  e->b = LLVMCreateBuilderInContext(e->c);
+  LLVMPositionBuilderAtEnd(e->locals, cxi_block(e, "variables"));
+  LLVMPositionBuilderAtEnd(e->b, cxi_block(e, "start"));
+}
+
+static void close_function(cxi_codegen *e) {
+  LLVMBuildRet(e->b, LLVMConstInt(e->i8, 1, false));
+  LLVMBuildBr(e->locals,
+              LLVMGetNextBasicBlock(LLVMGetEntryBasicBlock(e->function)));
+}
+
+/* Pointers first .. first + n - 1 of an array of pointers. */
+static LLVMValueRef *load_pointers(cxi_codegen *e, LLVMValueRef from,
+                                   uint32_t first, uint32_t n) {
+  LLVMValueRef *p = cxi_values(e, n);
+  for (uint32_t i = 0; p && i < n; i++)
+    p[i] = LLVMBuildLoad2(
+        e->b, e->ptr,
+        cxi_after(e, from, (int64_t)sizeof(char *) * (first + (int64_t)i)),
+        "");
+  return p;
+}
+
+static void emit_loop(cxi_codegen *e, const cxi_unit *loop) {
+  const bool scans = loop->row->prim == CXI_PRIM_scan;
+  const cxi_plan *body = loop->bodies[scans ? 0 : 1];
+  const uint32_t n = cxi_loop_carries(loop);
+  const uint32_t consts =
+      scans ? (uint32_t)((const cxi_scan_params *)loop->params)->n_consts
+            : body->n_in - n;
+  const LLVMValueRef memory = LLVMGetParam(e->function, 0);
+  const uint32_t in = CXI_BASE_FIRST, out = CXI_BASE_FIRST + body->n_in;
+  cxi_steps s = { .unit = loop,
+                  .body_memory = memory,
+                  .cond_memory = LLVMGetParam(e->function, 1),
+                  .steps = LLVMGetParam(e->function, 3),
+                  .consts = load_pointers(e, memory, in, consts),
+                  .from = load_pointers(e, memory, in + consts, n),
+                  .to = load_pointers(e, memory, out, n),
+                  .other = load_pointers(e, LLVMGetParam(e->function, 2), 0,
+                                         n) };
+  if (scans) {
+    s.xs = load_pointers(e, memory, in + consts + n, body->n_in - consts - n);
+    s.ys = load_pointers(e, memory, out + n, body->n_out - n);
+  } else {
+    s.cond_consts =
+        load_pointers(e, s.cond_memory, in, loop->bodies[0]->n_in - n);
+  }
+  if (e->short_of_memory) return;
+  cxi_steps_emit(e, &s);
+  for (uint32_t k = 0; k < n; k++)
+    LLVMBuildStore(e->b, s.from[k],
+                   cxi_after(e, memory,
+                             (int64_t)sizeof(char *) *
+                                 (in + consts + (int64_t)k)));
+}
+
+/* Is there anything in the loop that code would do without a call? */
+static bool worth_it(const cxi_codegen *e, const cxi_unit *loop) {
+  for (uint32_t i = 0; i < loop->n_bodies; i++) {
+    if (!loop->bodies[i]->schedule) return false;
+    const cxi_schedule *s = loop->bodies[i]->schedule;
+    for (uint32_t u = 0; u < s->n_units; u++)
+      if (cxi_family_of(e, &s->units[u])) return true;
+  }
+  return false;
+}
+
+static bool make_module(cxi_codegen *e, const cxi_unit *loop,
+                        const char *name) {
+  const cxi_mark mark = cxi_scratch_mark();
+  open_function(e, name);
+  emit_loop(e, loop);
+  close_function(e);
+  cxi_scratch_reset(mark);
+  if (e->short_of_memory || !e->report) return false;
+  char *text = NULL;
+  const bool valid =
+      !LLVMVerifyModule(e->module, LLVMReturnStatusAction, &text);
+  if (!valid)
+    e->report = cxi_arena_print(e->arena, "%snot valid: %s\n", e->report, text);
+  if (text) LLVMDisposeMessage(text);
+  return valid;
+}
+
+static void dispose(cxi_codegen *e) {
+  if (e->b) LLVMDisposeBuilder(e->b);
+  if (e->locals) LLVMDisposeBuilder(e->locals);
+  if (e->module) LLVMDisposeModule(e->module);
+  LLVMContextDispose(e->c);
+}
+
+/* -- the table -------------------------------------------------------------- */
+
+static bool open(const cxi_plugin_host *given, const char **out_why) {
+  host = given;
+  return cxi_machine_open(&given->target, out_why);
+}
+
+static void release(cxi_code *code) {
+  owner *own = code->owner;
+  if (!own) return;
+  if (own->loaded) cxi_machine_unload(own->loaded);
+  cxi_arena arena = own->arena;
+  cxi_arena_free(&arena);
+  *code = (cxi_code){ 0 };
+}
+
+static bool generate(const cxi_unit *loop, cxi_code *out) {
+  char name[32];
+  *out = (cxi_code){ 0 };
+  cxi_arena arena = { 0 };
+  cxi_codegen e = { .host = host,
+                    .vector_bytes = host->target.vector_bytes,
+                    .c = LLVMContextCreate() };
+  owner *own = cxi_arena_alloc(&arena, sizeof *own);
+  if (!own) return false;
+  e.arena = &own->arena;
+  own->arena = arena;
+  e.report = cxi_arena_print(e.arena, "%s", "");
+  out->owner = own;
+  snprintf(name, sizeof name, "cxi_loop_%u", made++);
+  if (worth_it(&e, loop) && make_module(&e, loop, name)) {
+    void *address = cxi_machine_load(e.module, name, &own->loaded);
+    out->run = (cxi_code_run *)(uintptr_t)address;
+    out->table = e.calls;
+  }
+  out->report = e.report ? e.report : "";
+  dispose(&e);
+  cxi_scratch_free();
+  return true;
+}
+
+static char *assemble(const cxi_unit *loop, const cxi_target *target) {
+  cxi_arena arena = { 0 };
+  char *text = NULL;
+  cxi_codegen e = { .host = host,
+                    .vector_bytes = target->vector_bytes,
+                    .c = LLVMContextCreate(),
+                    .arena = &arena };
+  e.report = cxi_arena_print(e.arena, "%s", "");
+  if (make_module(&e, loop, "cxi_loop"))
+    text = cxi_machine_assemble(e.module, target);
+  dispose(&e);
+  cxi_arena_free(&arena);
+  return text;
+}
+
+static void free_text(char *text) {
+  if (text) LLVMDisposeMessage(text);
+}
+
+__attribute__((visibility("default"))) const cxi_plugin *cxi_plugin_table(void);
+const cxi_plugin *cxi_plugin_table(void) {
+  static cxi_plugin table;
+  table = (cxi_plugin){ .version = CXI_PLUGIN_VERSION,
+                        .signature = cxi_plugin_signature(),
+                        .open = open,
+                        .generate = generate,
+                        .release = release,
+                        .assemble = assemble,
+                        .free_text = free_text };
+  return &table;
+}

@@ -1,0 +1,229 @@
+/* values.c - numbers, memory and loops in LLVM's terms. */
+#include <string.h>
+
+#include "backends/llvm/emit.h"
+#include "base/dtype.h"
+
+/* -- types ------------------------------------------------------------------ */
+
+LLVMTypeRef cxi_memory_type(const cxi_codegen *e, cx_dtype type) {
+  switch (type) {
+  case CX_F32:
+    return LLVMFloatTypeInContext(e->c);
+  case CX_F64:
+    return LLVMDoubleTypeInContext(e->c);
+  default:
+    return LLVMIntTypeInContext(e->c, 8 * (unsigned)cxi_dtype_bytes(type));
+  }
+}
+
+LLVMTypeRef cxi_lanes_of(LLVMTypeRef scalar, int lanes) {
+  return lanes == 1 ? scalar : LLVMVectorType(scalar, (unsigned)lanes);
+}
+
+LLVMTypeRef cxi_value_type(const cxi_codegen *e, cx_dtype type, int lanes) {
+  const LLVMTypeRef scalar = type == CX_BOOL     ? e->i1
+                             : cxi_is_half(type) ? LLVMFloatTypeInContext(e->c)
+                                                 : cxi_memory_type(e, type);
+  return cxi_lanes_of(scalar, lanes);
+}
+
+/* -- constants -------------------------------------------------------------- */
+
+LLVMValueRef cxi_int(const cxi_codegen *e, int64_t x) {
+  return LLVMConstInt(e->i64, (uint64_t)x, true);
+}
+
+static LLVMValueRef repeat_constant(LLVMTypeRef type, LLVMValueRef one) {
+  if (LLVMGetTypeKind(type) != LLVMVectorTypeKind) return one;
+  LLVMValueRef lanes[64];
+  const unsigned n = LLVMGetVectorSize(type);
+  for (unsigned i = 0; i < n; i++) lanes[i] = one;
+  return LLVMConstVector(lanes, n);
+}
+
+static LLVMTypeRef scalar_of(LLVMTypeRef type) {
+  return LLVMGetTypeKind(type) == LLVMVectorTypeKind ? LLVMGetElementType(type)
+                                                     : type;
+}
+
+LLVMValueRef cxi_integer_of(const cxi_codegen *e, LLVMTypeRef type,
+                            uint64_t x) {
+  (void)e;
+  return repeat_constant(type, LLVMConstInt(scalar_of(type), x, false));
+}
+
+LLVMValueRef cxi_constant(const cxi_codegen *e, LLVMTypeRef type, double x) {
+  const LLVMTypeRef scalar = scalar_of(type);
+  if (LLVMGetTypeKind(scalar) == LLVMIntegerTypeKind)
+    return cxi_integer_of(e, type, (uint64_t)(int64_t)x);
+  return repeat_constant(type, LLVMConstReal(scalar, x));
+}
+
+/* -- lanes ------------------------------------------------------------------ */
+
+LLVMValueRef cxi_splat(cxi_codegen *e, LLVMValueRef scalar, int lanes) {
+  if (lanes == 1) return scalar;
+  const LLVMTypeRef type =
+      LLVMVectorType(LLVMTypeOf(scalar), (unsigned)lanes);
+  const LLVMValueRef one = LLVMBuildInsertElement(
+      e->b, LLVMGetPoison(type), scalar, LLVMConstInt(e->i32, 0, false), "");
+  return LLVMBuildShuffleVector(
+      e->b, one, LLVMGetPoison(type),
+      LLVMConstNull(LLVMVectorType(e->i32, (unsigned)lanes)), "");
+}
+
+LLVMValueRef cxi_lane(cxi_codegen *e, LLVMValueRef vector, int lanes,
+                      int lane) {
+  if (lanes == 1) return vector;
+  return LLVMBuildExtractElement(e->b, vector,
+                                 LLVMConstInt(e->i32, (unsigned)lane, false),
+                                 "");
+}
+
+LLVMValueRef cxi_with_lane(cxi_codegen *e, LLVMValueRef vector,
+                           LLVMValueRef scalar, int lane) {
+  return LLVMBuildInsertElement(e->b, vector, scalar,
+                                LLVMConstInt(e->i32, (unsigned)lane, false),
+                                "");
+}
+
+LLVMValueRef cxi_pick(cxi_codegen *e, LLVMValueRef vector, int first,
+                      int lanes) {
+  if (lanes == 1)
+    return LLVMBuildExtractElement(
+        e->b, vector, LLVMConstInt(e->i32, (unsigned)first, false), "");
+  LLVMValueRef from[64];
+  for (int i = 0; i < lanes; i++)
+    from[i] = LLVMConstInt(e->i32, (unsigned)(first + i), false);
+  return LLVMBuildShuffleVector(e->b, vector, vector,
+                                LLVMConstVector(from, (unsigned)lanes), "");
+}
+
+/* -- memory ----------------------------------------------------------------- */
+
+LLVMValueRef cxi_after(cxi_codegen *e, LLVMValueRef at, int64_t bytes) {
+  if (bytes == 0) return at;
+  LLVMValueRef by = cxi_int(e, bytes);
+  return LLVMBuildGEP2(e->b, e->i8, at, &by, 1, "");
+}
+
+LLVMValueRef cxi_element(cxi_codegen *e, cx_dtype type, LLVMValueRef at,
+                         LLVMValueRef i) {
+  return LLVMBuildGEP2(e->b, cxi_memory_type(e, type), at, &i, 1, "");
+}
+
+LLVMValueRef cxi_load(cxi_codegen *e, cx_dtype type, LLVMValueRef at,
+                      int lanes) {
+  const LLVMTypeRef memory = cxi_lanes_of(cxi_memory_type(e, type), lanes);
+  const LLVMValueRef x = LLVMBuildLoad2(e->b, memory, at, "");
+  LLVMSetAlignment(x, (unsigned)cxi_dtype_bytes(type));
+  if (type == CX_BOOL)
+    return LLVMBuildTrunc(e->b, x, cxi_value_type(e, type, lanes), "");
+  return cxi_is_half(type) ? cxi_half_widen(e, type, x, lanes) : x;
+}
+
+void cxi_store(cxi_codegen *e, cx_dtype type, LLVMValueRef at,
+               LLVMValueRef value, int lanes) {
+  LLVMValueRef x = value;
+  if (type == CX_BOOL)
+    x = LLVMBuildZExt(e->b, value, cxi_lanes_of(e->i8, lanes), "");
+  if (cxi_is_half(type)) x = cxi_half_narrow(e, type, value, lanes);
+  LLVMSetAlignment(LLVMBuildStore(e->b, x, at),
+                   (unsigned)cxi_dtype_bytes(type));
+}
+
+LLVMValueRef cxi_local_of(cxi_codegen *e, LLVMTypeRef type) {
+  return LLVMBuildAlloca(e->locals, type, "");
+}
+
+LLVMValueRef cxi_local(cxi_codegen *e, cx_dtype type, int64_t count) {
+  const LLVMValueRef at = cxi_local_of(
+      e, LLVMArrayType2(cxi_memory_type(e, type),
+                        (uint64_t)(count > 0 ? count : 1)));
+  LLVMSetAlignment(at, count > CXI_SMALL ? 64 : 16);
+  return at;
+}
+
+void cxi_copy_elements(cxi_codegen *e, cx_dtype type, LLVMValueRef to,
+                       LLVMValueRef from, int64_t count) {
+  if (to == from || count == 0) return;
+  const int64_t bytes = (int64_t)cxi_dtype_bytes(type);
+  if (count > CXI_UNROLLED) {
+    LLVMBuildMemCpy(e->b, to, (unsigned)bytes, from, (unsigned)bytes,
+                    cxi_int(e, count * bytes));
+    return;
+  }
+  const LLVMTypeRef memory = cxi_memory_type(e, type);
+  for (int64_t i = 0; i < count; i++) {
+    const LLVMValueRef x =
+        LLVMBuildLoad2(e->b, memory, cxi_after(e, from, i * bytes), "");
+    LLVMSetAlignment(x, (unsigned)bytes);
+    LLVMSetAlignment(LLVMBuildStore(e->b, x, cxi_after(e, to, i * bytes)),
+                     (unsigned)bytes);
+  }
+}
+
+/* -- blocks ----------------------------------------------------------------- */
+
+LLVMBasicBlockRef cxi_block(cxi_codegen *e, const char *name) {
+  return LLVMAppendBasicBlockInContext(e->c, e->function, name);
+}
+
+cxi_for cxi_for_open(cxi_codegen *e, int64_t n, int64_t step) {
+  cxi_for loop = { .body = cxi_block(e, "body"),
+                   .after = cxi_block(e, "after"),
+                   .n = n,
+                   .step = step };
+  const LLVMBasicBlockRef before = LLVMGetInsertBlock(e->b);
+  LLVMBuildBr(e->b, loop.body);
+  LLVMPositionBuilderAtEnd(e->b, loop.body);
+  loop.i = LLVMBuildPhi(e->b, e->i64, "i");
+  LLVMValueRef zero = cxi_int(e, 0);
+  LLVMBasicBlockRef from = before;
+  LLVMAddIncoming(loop.i, &zero, &from, 1);
+  return loop;
+}
+
+void cxi_for_close(cxi_codegen *e, const cxi_for *loop) {
+  LLVMValueRef next =
+      LLVMBuildAdd(e->b, loop->i, cxi_int(e, loop->step), "next");
+  LLVMBasicBlockRef last = LLVMGetInsertBlock(e->b);
+  LLVMAddIncoming(loop->i, &next, &last, 1);
+  LLVMBuildCondBr(
+      e->b, LLVMBuildICmp(e->b, LLVMIntSLT, next, cxi_int(e, loop->n), ""),
+      loop->body, loop->after);
+  LLVMPositionBuilderAtEnd(e->b, loop->after);
+}
+
+/* -- calls ------------------------------------------------------------------ */
+
+LLVMValueRef cxi_intrinsic(cxi_codegen *e, const char *name, LLVMTypeRef type,
+                           LLVMValueRef *in, unsigned n) {
+  const unsigned id = LLVMLookupIntrinsicID(name, strlen(name));
+  const LLVMValueRef f =
+      LLVMGetIntrinsicDeclaration(e->module, id, &type, 1);
+  return LLVMBuildCall2(e->b, LLVMIntrinsicGetType(e->c, id, &type, 1), f, in,
+                        n, "");
+}
+
+LLVMValueRef cxi_table_entry(cxi_codegen *e, const void *address) {
+  uint32_t i = 0;
+  while (i < e->n_calls && e->calls[i] != address) i++;
+  if (i == e->n_calls) {
+    if (e->n_calls == e->cap_calls) {
+      const uint32_t cap = 2 * e->cap_calls + 32;
+      const void **more = cxi_arena_alloc(e->arena, cap * sizeof *more);
+      if (!more) {
+        e->short_of_memory = true;
+        return LLVMConstNull(e->ptr);
+      }
+      if (e->n_calls) memcpy(more, e->calls, e->n_calls * sizeof *more);
+      e->calls = more;
+      e->cap_calls = cap;
+    }
+    e->calls[e->n_calls++] = address;
+  }
+  return LLVMBuildLoad2(e->b, e->ptr,
+                        cxi_after(e, e->table, 8 * (int64_t)i), "");
+}

@@ -1,0 +1,27 @@
+/* hot.h - loops that have run for long get generated code.
+ *
+ * Each compiled loop counts the thunks that its steps ran. When the count has
+ * used up the coder's patience, the thread that notices makes the code and
+ * goes on with it in the middle of the loop; later runs begin with it. The
+ * bits are the same, so that nobody sees when this happens. */
+#ifndef CXI_HOT_H
+#define CXI_HOT_H
+
+#include "lower/schedule.h"
+
+enum { CXI_HOT_STEPS = 64 }; /* between two looks at the count */
+
+typedef struct cxi_hot cxi_hot;
+
+/* Of a scan or while whose bodies keep their schedules, in the arena, before
+ * *list, which it becomes; NULL without memory. */
+cxi_hot *cxi_hot_make(const cxi_unit *loop, const cxi_coder *coder,
+                      cxi_arena *arena, cxi_hot **list);
+/* Gives back the code of all in the list. */
+void cxi_hot_release(cxi_hot *list);
+
+/* The loop's code, made now if it is time; NULL: go on with the thunks, of
+ * which `thunks` more ran since the last look. */
+const cxi_code *cxi_hot_code(cxi_hot *hot, int64_t thunks);
+
+#endif

@@ -37,6 +37,22 @@ if(NOT BUILD_SHARED_LIBS)
       "ASAN_OPTIONS=${no_abort};TSAN_OPTIONS=${no_abort}:die_after_fork=0")
   endforeach()
 
+  # Generated code: a library of another version, and random loops once more.
+  add_library(wrong_plugin MODULE ${PROJECT_SOURCE_DIR}/tests/llvm/wrong_plugin.c)
+  target_include_directories(wrong_plugin PRIVATE
+    ${PROJECT_SOURCE_DIR}/include ${PROJECT_SOURCE_DIR}/src)
+  set_target_properties(wrong_plugin PROPERTIES PREFIX ""
+    LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/bin/tests)
+  set_property(TEST code_test APPEND PROPERTY ENVIRONMENT
+    "CALX_WRONG_PLUGIN=$<TARGET_FILE:wrong_plugin>")
+  if(CALX_HAS_LLVM)
+    foreach(name control_random_test random_program_test control_test)
+      add_test(NAME ${name}_code COMMAND ${name}
+        WORKING_DIRECTORY ${PROJECT_SOURCE_DIR})
+      set_tests_properties(${name}_code PROPERTIES ENVIRONMENT CALX_LLVM=now)
+    endforeach()
+  endif()
+
   file(GLOB loops CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/tests/isa/*.c)
   add_for_each_isa(isa_test test_loops ${loops})
 endif()

@@ -10,8 +10,10 @@ declare -A may=(
   [transforms]="ir ops"
   [trace]="ir ops transforms"
   [lower]="ir loop"
-  # what lower/ hands to a backend: the schedule, its graph, what runs it
-  [backends]="ir loop lower/schedule.h lower/graph.h lower/executable.h"
+  # what lower/ hands to a backend: the schedule, its graph, what runs it; to a
+  # generator of code: loops and the plans of their bodies
+  [backends]="ir loop lower/schedule.h lower/graph.h lower/executable.h
+    lower/code.h lower/plan.h lower/loop.h"
   [runtime]="ir loop ops primitives transforms trace lower backends"
   [io]="trace"
   [testing]=""

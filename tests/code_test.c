@@ -1,0 +1,227 @@
+/* code_test.c - loops as generated code: the bits of tier 0, whenever it is
+ * made, and a library that is not there.
+ *
+ * ctest runs control_random_test, random_program_test and control_test a
+ * second time with CALX_LLVM=now: random loops and branches. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+#include <pthread.h>
+
+#include "backends/cpu/code.h"
+#include "base/alloc.h"
+#include "support/execute.h"
+
+static const char *const loops[] = {
+  /* scalars, rows read and written, backwards */
+  "program @step(%0: f32[], %1: i32[], %2: f32[3]) {"
+  " %3: f32[] = reduce_sum[axes=(0)] %2 %4: f32[] = mul %0, %3"
+  " %5: f32[] = tanh %4 %6: i32[] = add %1, 1: i32"
+  " %7: f32[] = convert[type=f32] %6 %8: f32[] = div %5, %7"
+  " return %8, %6, %4 }"
+  "program @f(%0: f32[], %1: i32[], %2: f32[9,3]) {"
+  " %3: f32[], %4: i32[], %5: f32[9] = scan[body=@step, length=9,"
+  " reverse=true, n_consts=0, n_carry=2, unroll=1] %0, %1, %2"
+  " return %3, %4, %5 }",
+  /* vectors in memory that swap, a matrix that stays */
+  "program @step(%0: f32[40,40], %1: f32[40]) {"
+  " %2: f32[40] = dot_general[lhs_contract=(1), rhs_contract=(0),"
+  " lhs_batch=(), rhs_batch=(), type=f32] %0, %1"
+  " %3: f32[40] = logistic %2 %4: f32[] = reduce_max[axes=(0)] %3"
+  " %5: f32[40] = broadcast_in_dim[shape=(40), map=()] %4"
+  " %6: f32[40] = sub %3, %5 return %6 }"
+  "program @f(%0: f32[40,40], %1: f32[40]) {"
+  " %2: f32[40] = scan[body=@step, length=7, reverse=false, n_consts=1,"
+  " n_carry=1, unroll=1] %0, %1 return %2 }",
+  /* f16 and bf16 round at each equation */
+  "program @step(%0: f16[5], %1: bf16[]) {"
+  " %2: f16[5] = mul %0, %0 %3: f16[5] = sub %2, %0 %4: f16[5] = logistic %3"
+  " %5: f16[5] = sqrt %4 %6: bf16[] = mul %1, %1 %7: bf16[] = add %6, %1"
+  " %8: bf16[] = tanh %7 return %5, %8 }"
+  "program @f(%0: f16[5], %1: bf16[]) {"
+  " %2: f16[5], %3: bf16[] = scan[body=@step, length=5, reverse=false,"
+  " n_consts=0, n_carry=2, unroll=1] %0, %1 return %2, %3 }",
+  /* integers: wrapping, division by what is 0 at times, shifts beyond */
+  "program @step(%0: i8[20], %1: u64[]) {"
+  " %2: i8[20] = mul %0, 37: i8 %3: i8[20] = sub %0, 5: i8 %4: i8[20] = div %2, %3"
+  " %5: i8[20] = rem %2, %3 %6: i8[20] = shift_left %5, %0"
+  " %7: i8[20] = max %4, %6 %8: u64[] = mul %1, 6364136223846793005: u64"
+  " %9: u64[] = add %8, 1442695040888963407: u64"
+  " %10: u64[] = population_count %9 %11: u64[] = xor %9, %10"
+  " return %7, %11 }"
+  "program @f(%0: i8[20], %1: u64[]) {"
+  " %2: i8[20], %3: u64[] = scan[body=@step, length=11, reverse=false,"
+  " n_consts=0, n_carry=2, unroll=1] %0, %1 return %2, %3 }",
+  /* a while with an update in place at a start that is moved inside */
+  "program @cond(%0: i32[], %1: f64[100]) {"
+  " %2: bool[] = lt %0, 50: i32 return %2 }"
+  "program @body(%0: i32[], %1: f64[100]) {"
+  " %2: i32[] = mul %0, 3: i32 %3: f64[2] = dynamic_slice[sizes=(2)] %1, %2"
+  " %4: f64[2] = mul %3, %3 %5: f64[2] = add %4, %3"
+  " %6: f64[100] = dynamic_update_slice %1, %5, %0 %7: i32[] = add %0, 1: i32"
+  " return %7, %6 }"
+  "program @f(%0: i32[], %1: f64[100]) {"
+  " %2: i32[], %3: f64[100] = while[cond=@cond, body=@body, n_cond_consts=0,"
+  " n_body_consts=0] %0, %1 return %2, %3 }",
+};
+
+static bool there(void) {
+  const char *why;
+  if (cxi_code_open(&why)) return true;
+  print_message("skipped: %s\n", why);
+  return false;
+}
+
+/* False, said why, if the bits are not those of the reference. */
+static bool compare_all(void) {
+  bool equal = true;
+  for (size_t i = 0; i < sizeof loops / sizeof *loops; i++) {
+    execution x;
+    const char *wrong = execution_open(&x, loops[i], 0, 0, 7 + i);
+    if (!wrong) wrong = execution_compare(&x, 1, 0);
+    if (wrong) print_error("%s\n%s\n", wrong, loops[i]);
+    execution_close(&x);
+    equal = equal && !wrong;
+  }
+  return equal;
+}
+
+static void test_bits(void **state) {
+  (void)state;
+  if (!there()) skip();
+  const cxi_code_when before = cxi_code_set(CXI_CODE_NOW);
+  const uint64_t loops_before = cxi_code_now().loops;
+  assert_true(compare_all());
+  assert_int_equal(cxi_code_now().loops - loops_before,
+                   sizeof loops / sizeof *loops);
+  cxi_code_set(CXI_CODE_OFF);
+  assert_true(compare_all());
+  assert_int_equal(cxi_code_now().loops - loops_before,
+                   sizeof loops / sizeof *loops);
+  cxi_code_set(before);
+}
+
+/* -- in the middle of a loop, by several threads ---------------------------- */
+
+static const char long_loop[] =
+    "program @step(%0: f64[3], %1: f64[3]) {"
+    " %2: f64[3] = sin %0 %3: f64[] = reduce_sum[axes=(0)] %2"
+    " %4: f64[3] = mul %1, 0.5: f64 %5: f64[3] = add %4, %3"
+    " return %5, %0 }"
+    "program @f(%0: f64[3], %1: f64[3]) {"
+    " %2: f64[3], %3: f64[3] = scan[body=@step, length=100001, reverse=false,"
+    " n_consts=0, n_carry=2, unroll=1] %0, %1 return %2, %3 }";
+
+static cxi_executable *compile(const char *text) {
+  cxi_error error = { 0 };
+  const cxi_program *p = cxi_program_parse(text, strlen(text), &error);
+  if (!p) fail_msg("%s", error.text);
+  cxi_executable *exe =
+      cxi_compile(p, &cxi_cpu_backend, (cxi_compile_options){ 0 }, &error);
+  cxi_program_release(p);
+  if (!exe) fail_msg("%s", error.text);
+  return exe;
+}
+
+typedef struct call {
+  const cxi_executable *exe;
+  double out[2][3];
+  bool good;
+} call;
+
+static void *run(void *argument) {
+  call *c = argument;
+  static const double x[3] = { 0.1, 0.2, 0.3 }, y[3] = { 1, 2, 3 };
+  const void *in[] = { x, y };
+  void *out[] = { c->out[0], c->out[1] };
+  void *workspace = cxi_alloc_aligned(cxi_executable_workspace(c->exe));
+  cxi_error error = { 0 };
+  c->good = workspace &&
+            cxi_executable_run(c->exe, in, out, workspace, 1, &error);
+  cxi_free(workspace);
+  return NULL;
+}
+
+static void test_middle(void **state) {
+  (void)state;
+  if (!there()) skip();
+  const cxi_code_when before = cxi_code_set(CXI_CODE_OFF);
+  cxi_executable *exe = compile(long_loop);
+  call want = { .exe = exe }, got[3] = { 0 };
+  run(&want);
+  cxi_code_set(CXI_CODE_AUTO);
+  const uint64_t loops_before = cxi_code_now().loops;
+  pthread_t threads[3];
+  for (int i = 0; i < 3; i++) {
+    got[i].exe = exe;
+    assert_int_equal(pthread_create(&threads[i], NULL, run, &got[i]), 0);
+  }
+  for (int i = 0; i < 3; i++) pthread_join(threads[i], NULL);
+  assert_int_equal(cxi_code_now().loops - loops_before, 1);
+  for (int i = 0; i < 3; i++) {
+    assert_true(want.good && got[i].good);
+    assert_memory_equal(want.out, got[i].out, sizeof want.out);
+  }
+  cxi_executable_release(exe);
+  cxi_code_set(before);
+}
+
+/* -- a library that is missing, or another's --------------------------------- */
+
+/* In a process of its own, since a library that is open stays so. */
+static void without(const char *library, const char *reason) {
+  const pid_t child = fork();
+  if (child == 0) {
+    setenv("CALX_LLVM_LIBRARY", library, 1);
+    cxi_code_set(CXI_CODE_NOW);
+    const char *why = "";
+    const bool open = cxi_code_open(&why);
+    _exit(compare_all() && !open && strstr(why, reason) && cxi_code_now().loops == 0 ? 0 : 1);
+  }
+  int status;
+  assert_int_equal(waitpid(child, &status, 0), child);
+  assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+}
+
+static void test_missing(void **state) {
+  (void)state;
+  without("/nowhere/libcalx_llvm.so", "not there");
+}
+
+static void test_wrong(void **state) {
+  (void)state;
+  const char *library = getenv("CALX_WRONG_PLUGIN");
+  if (!library) skip();
+  without(library, "another version");
+}
+
+/* A child goes on with what its parent made, and makes more. */
+static void test_fork(void **state) {
+  (void)state;
+  if (!there()) skip();
+  const cxi_code_when before = cxi_code_set(CXI_CODE_NOW);
+  const pid_t child = fork();
+  if (child == 0) {
+    _exit(compare_all() ? 0 : 1);
+  }
+  int status;
+  assert_int_equal(waitpid(child, &status, 0), child);
+  assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+  cxi_code_set(before);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+    cmocka_unit_test(test_missing), cmocka_unit_test(test_wrong),
+    cmocka_unit_test(test_bits), cmocka_unit_test(test_middle),
+    cmocka_unit_test(test_fork)
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -16,7 +16,9 @@ typedef struct cx_scan_opt {
   int unroll;
 } cx_scan_opt;
 /* cx_scan(body, carry, xs, .length, .reverse, .unroll) -> (carry, ys);
- * body: (carry, x) -> (carry, y). */
+ * body: (carry, x) -> (carry, y). Each of carry, x and y is an array or a tree;
+ * x is cx_none() where xs is, y may be cx_none(). A number as the carry is f32
+ * or i32, and the carry must leave a step with the type it entered with. */
 #define cx_scan(...) CX_SCAN_(__VA_ARGS__, )
 typedef struct cx_while_opt {
   size_t size_;
@@ -31,7 +33,8 @@ typedef struct cx_while_opt {
 #define cx_fori(lo, hi, body, init) \
   cx_fori_(CX_A(lo), CX_A(hi), (body), CX_A(init), CX_AT)
 /* cx_cond(pred, then, else, operands...)
- * cx_switch(i, (f, g, h), operands...) */
+ * cx_switch(i, (f, g, h), operands...); one operand at least, others may come
+ * as settings (CX_BIND) */
 #define cx_cond(pred, then_fn, else_fn, ...) \
   cx_switch_(true, CX_A(pred), 2, (const cx_fn[]){ (else_fn), (then_fn) }, \
              CX_AS(__VA_ARGS__), CX_AT)

@@ -113,7 +113,9 @@ CX_API CX_USED cx cx_update_(cx_at_kind kind, cx a, int n, const cx_ix *index,
 #define cx_put_along(a, indices, values, axis) \
   cx_put_along_((a), CX_A(indices), CX_A(values), (axis), CX_AT)
 #define cx_pick(a, labels) cx_pick_((a), CX_A(labels), CX_AT) /* a[..., i] */
-/* Starts known only when running: lax.dynamic_*_in_dim. */
+/* Starts known only when running: lax.dynamic_*_in_dim. Along the other axes a
+ * slice is whole; a value may be smaller, and starts at 0. A start is clamped
+ * so that all fits. */
 #define cx_dynamic_slice(a, start, size, axis) \
   cx_dynamic_slice_((a), CX_A(start), (size), (axis), CX_AT)
 #define cx_dynamic_update(a, value, start, axis) \

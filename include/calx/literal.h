@@ -55,7 +55,8 @@ static inline cx_dims cx_dims_(int n, const int64_t *sizes) {
 }
 static inline cx_dims cx_dims_same_(cx_dims dims) { return dims; }
 static inline cx_dims cx_dims_one_(int64_t size) { return cx_dims_(1, &size); }
-/* Plain numbers, or one cx_dims. */
+/* Plain numbers, or one cx_dims; CX_SCALAR for none, an empty list does not
+ * compile. */
 #define CX_DIMS(...) CX_CAT(CX_DIMS_, CX_MANY(__VA_ARGS__))(__VA_ARGS__)
 #define CX_DIMS_ONE(v) \
   _Generic((v), cx_dims: cx_dims_same_, default: cx_dims_one_)(v)

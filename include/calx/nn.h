@@ -14,7 +14,7 @@ extern "C" {
 #define cx_silu(a) CX_U(CX_OP_SILU, a)
 #define cx_softplus(a) CX_U(CX_OP_SOFTPLUS, a)
 #define cx_gelu(a) CX_U(CX_OP_GELU, a)           /* erf form */
-#define cx_gelu_tanh(a) CX_U(CX_OP_GELU_TANH, a) /* tanh form */
+#define cx_gelu_tanh(a) CX_U(CX_OP_GELU_TANH, a) /* tanh form, jax.nn.gelu's */
 /* x above 0; below: e^x - 1; the same times 1.6733, all times 1.0507; a e^(x/a)
  * - a, a = 1; x / 100. */
 #define cx_elu(a) CX_U(CX_OP_ELU, a)

@@ -58,5 +58,6 @@ diff <(block c) examples/01_first_gradient.c || {
 diff <(block text) <("$build"/bin/examples/01_first_gradient) || {
   echo "README.md shows another output"; status=1; }
 diff <(sed -n "\|^$begin|,/^$end/p" README.md | sed '1d;$d') <(tables) || {
-  echo "README.md has other tables of primitives"; status=1; }
+  echo "README.md has other tables of primitives: run tests/readme.sh --write"
+  status=1; }
 exit $status

@@ -4,10 +4,12 @@
  * be what it would write. */
 #include <math.h>
 #include <setjmp.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -303,6 +305,16 @@ static size_t held_bytes(void) {
   return cxi_alloc_now().live_bytes;
 }
 
+static const char *subject = ""; /* the example, for messages */
+
+/* An assertion of the library says which line, not which row led there. */
+static void name_subject(int number) {
+  (void)number;
+  const ssize_t written = write(STDERR_FILENO, subject, strlen(subject)) +
+                          write(STDERR_FILENO, "\n", 1);
+  (void)written;
+}
+
 /* Makes the first, second, ... allocation fail until none does: each time the
  * transform reports it and leaves nothing behind. */
 static void starve(const transform *t, const cxi_program *p, const bool *in,
@@ -317,15 +329,16 @@ static void starve(const transform *t, const cxi_program *p, const bool *in,
     error = (cxi_error){ CX_OK, "" };
     if (attempt(t, p, in, out, n, &error)) break;
     if (error.code != CX_EMEMORY)
-      fail_msg("%s, allocation %d fails: %s", t->name, (int)n, error.text);
+      fail_msg("%s\n%s, allocation %d fails: %s", subject, t->name, (int)n,
+               error.text);
     const cxi_mark after = cxi_scratch_mark();
     if (after.chunk != mark.chunk || after.used != mark.used)
-      fail_msg("%s, allocation %d fails: scratch memory is left", t->name,
-               (int)n);
+      fail_msg("%s\n%s, allocation %d fails: scratch memory is left", subject,
+               t->name, (int)n);
     const size_t now = held_bytes();
     if (now > live)
-      fail_msg("%s, allocation %d fails: %d bytes are left, %d programs",
-               t->name, (int)n, (int)(now - live),
+      fail_msg("%s\n%s, allocation %d fails: %d bytes are left, %d programs",
+               subject, t->name, (int)n, (int)(now - live),
                (int)(cxi_programs_now().live - programs));
   }
 }
@@ -335,10 +348,11 @@ static void test_memory(void **state) {
   static const transform transforms[] = { { "jvp", apply_jvp },
                                           { "vjp", apply_vjp },
                                           { "batch", apply_batch } };
+  void (*const before)(int) = signal(SIGABRT, name_subject);
   for (int prim = CXI_PRIM_NONE + 1; prim < CXI_N_PRIMS; prim++) {
     const char *const *examples = cxi_row_of((cxi_prim)prim)->examples;
     if (!examples || !examples[0]) continue;
-    const cxi_program *p = program_parse(examples[0]);
+    const cxi_program *p = program_parse(subject = examples[0]);
     bool *all = calloc(p->n_in + 1u, sizeof *all);
     bool *in = calloc(p->n_in + 1u, sizeof *in);
     bool *out = calloc(p->n_out + 1u, sizeof *out);
@@ -356,6 +370,7 @@ static void test_memory(void **state) {
     free(out);
     cxi_program_release(p);
   }
+  signal(SIGABRT, before);
   cxi_memos_clear();
 }
 

@@ -106,7 +106,7 @@ typedef enum cxi_form {
   CXI_FORM_MOVE,              /* the same elements at other places */
   CXI_FORM_INDEX,             /* places known only when running */
   CXI_FORM_REDUCE,
-  CXI_FORM_PRODUCT,
+  CXI_FORM_PRODUCT,           /* and what is none of the others */
   CXI_FORM_SOURCE,            /* no array operands: iota, random */
   CXI_FORM_CALL,              /* a body that may stand in its place */
   CXI_FORM_CONTROL,           /* loops and branches */
@@ -162,7 +162,9 @@ struct cxi_row {
 
   /* Effects of the equation itself; NULL: none. */
   uint16_t (*effects)(const void *params);
-  int in_place;               /* operand + 1 whose buffer result 0 may take */
+  /* Operand + 1 whose buffer result 0 may take: where that is dense, has as
+   * many bytes and is no other operand too. */
+  int in_place;
 
   /* Floating-point operations. NULL: by form, see cxi_program_flops. */
   double (*flops)(const cxi_rule *);

@@ -219,8 +219,11 @@ static void check_differences(const point *at) {
       const double y = array_get(tangent, k), x = array_get(&above[i], k);
       if (!isfinite(x)) continue;
       const double d = (x - array_get(&below[i], k)) / (2 * step);
-      row_check(fabs(y - d) <= 1e-6 * (1 + fabs(y)), "jvp: not the difference",
-                at->p);
+      char what[120];
+      snprintf(what, sizeof what,
+               "jvp: element %d of tangent %u is %g, the difference %g", (int)k,
+               i, y, d);
+      row_check(fabs(y - d) <= 1e-6 * (1 + fabs(y)), what, at->p);
     }
   }
   row_free_all(above, at->p->n_out);

@@ -4,6 +4,7 @@
 #include <stdatomic.h>
 
 #include "base/alloc.h"
+#include "base/fpu.h"
 #include "lower/loop.h"
 
 enum { MAX_DEPTH = 500 };
@@ -106,6 +107,17 @@ static bool keep_schedule(cxi_schedule *s, keeping *kept, cxi_arena *arena,
   return true;
 }
 
+/* As programs after each pass: in builds for development every plan. */
+static bool check_plan(const cxi_schedule *s, const cxi_plan *plan,
+                       const cxi_donation *donation, cxi_error *error) {
+#ifndef NDEBUG
+  return cxi_plan_check(s, plan, donation, error);
+#else
+  (void)s, (void)plan, (void)donation, (void)error;
+  return true;
+#endif
+}
+
 static bool compile_program(const cxi_program *p, const cxi_backend *backend,
                             const cxi_donation *donation, int depth,
                             keeping *kept, cxi_arena *arena,
@@ -122,6 +134,7 @@ static bool compile_program(const cxi_program *p, const cxi_backend *backend,
     if (s.units[u].kind == CXI_UNIT_ONE && cxi_is_loop(s.units[u].row->prim))
       ok = compile_bodies(&s.units[u], backend, depth, kept, arena, error);
   ok = ok && cxi_plan_buffers(&s, backend, donation, arena, out, error) &&
+       check_plan(&s, out, donation, error) &&
        compile_units(&s, backend, kept, arena, out, error);
   if (!ok || depth == 0 || !backend->coder) {
     cxi_schedule_free(&s);
@@ -213,7 +226,10 @@ bool cxi_executable_run(const cxi_executable *exe, const void *const *in,
   for (uint32_t j = 0; j < plan->n_out; j++)
     bases[CXI_BASE_FIRST + plan->n_in + j] = out[j];
   cxi_running running = { threads, error };
-  return cxi_plan_run(plan, bases, &running);
+  const cxi_fpu mode = cxi_fpu_enter();
+  const bool ok = cxi_plan_run(plan, bases, &running);
+  cxi_fpu_leave(mode);
+  return ok;
 }
 
 cxi_compile_stats cxi_executables_now(void) {

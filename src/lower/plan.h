@@ -42,6 +42,11 @@ bool cxi_plan_buffers(cxi_schedule *s, const cxi_backend *backend,
                       const cxi_donation *donation, cxi_arena *arena,
                       cxi_plan *out, cxi_error *error);
 
+/* Does each unit find what it reads where the unit before has left it, and write
+ * only what the plan may? False with *error, which tells where not. */
+bool cxi_plan_check(const cxi_schedule *s, const cxi_plan *plan,
+                    const cxi_donation *donation, cxi_error *error);
+
 /* The bases of a run, at the start of the workspace (64-byte aligned). Those
  * of inputs and outputs are CXI_BASE_FIRST + i and CXI_BASE_FIRST + n_in + j;
  * the caller fills them. */

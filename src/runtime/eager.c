@@ -2,6 +2,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/fpu.h"
 #include "ir/builder.h"
 #include "ir/row.h"
 #include "runtime/bounds.h"
@@ -240,7 +241,9 @@ static bool emit(cxi_emitter *e, cxi_prim prim, const void *params,
   r.poison = (cx){ 0, 0 };
   r.error.code = CX_OK;
   const cxi_mark mark = cxi_scratch_mark();
+  const cxi_fpu mode = cxi_fpu_enter();
   const bool good = run(&r, in);
+  cxi_fpu_leave(mode);
   const cx poison = good ? (cx){ 0, 0 } : failure(&r);
   for (uint32_t i = 0; i < n_out; i++) {
     out[i] = poison;

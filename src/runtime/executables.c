@@ -7,6 +7,7 @@
 
 #include "base/alloc.h"
 #include "base/hash.h"
+#include "transforms/transforms.h"
 
 enum { BUCKETS = 1024 };
 
@@ -130,6 +131,18 @@ static void keep(cxi_hash program, cxi_hash options,
   free_all(out);
 }
 
+/* Of the same bits with fewer equations. */
+static cxi_executable *compile(const cxi_program *p,
+                               const struct cxi_backend *backend,
+                               const bool *donate, cxi_error *error) {
+  cxi_hold_enter();
+  const cxi_program *q = cxi_simplify(p, error);
+  const cxi_compile_options options = { .donate = donate };
+  cxi_executable *exe = q ? cxi_compile(q, backend, options, error) : NULL;
+  cxi_hold_leave();
+  return exe;
+}
+
 cxi_executable *cxi_executable_for(const cxi_program *p,
                                    const struct cxi_backend *backend,
                                    const bool *donate, bool *out_compiled,
@@ -144,8 +157,7 @@ cxi_executable *cxi_executable_for(const cxi_program *p,
   cxi_executable *exe = lookup(p->hash, options, backend);
   if (out_compiled) *out_compiled = !exe;
   if (exe) return exe;
-  exe =
-      cxi_compile(p, backend, (cxi_compile_options){ .donate = donate }, error);
+  exe = compile(p, backend, donate, error);
   if (exe) keep(p->hash, options, backend, exe);
   return exe;
 }

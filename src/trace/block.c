@@ -1,7 +1,9 @@
 /* block.c - the memory of arrays: blocks kept by size class. */
+#define _GNU_SOURCE
 #include "trace/block.h"
 
 #include <pthread.h>
+#include <sys/mman.h>
 
 #include "base/alloc.h"
 
@@ -88,10 +90,20 @@ static int class_of(size_t bytes, size_t *out_capacity) {
   return SMALL + octave * STEPS + (int)s - 1;
 }
 
+/* Whole huge pages inside the memory, where the system gives them: a large
+ * array's first use faults 512 times less often. */
+static void ask_huge(char *memory, size_t bytes) {
+  enum { HUGE = 2 << 20 };
+  if (bytes < 2 * (size_t)HUGE) return;
+  const size_t skip = -(uintptr_t)memory & (HUGE - 1);
+  madvise(memory + skip, (bytes - skip) & ~(size_t)(HUGE - 1), MADV_HUGEPAGE);
+}
+
 /* The pointer that cxi_alloc gave stands just before the block. */
 static void *fresh(size_t capacity) {
   char *memory = cxi_alloc(capacity + ALIGNMENT + sizeof(void *));
   if (!memory) return NULL;
+  ask_huge(memory, capacity);
   uintptr_t first = (uintptr_t)memory + sizeof(void *);
   char *block = memory + sizeof(void *) + (-first & (ALIGNMENT - 1));
   ((void **)(void *)block)[-1] = memory;

@@ -156,9 +156,10 @@ static bool simplify_equation(simplification *s, uint32_t i) {
   const void *params = simplify_params(s, e);
   if (!params) return false;
   if (e->n_out == 1) {
-    const cx is =
-        cxi_simplify_equation(&s->b, (cxi_prim)e->prim, params, e->n_in,
-                              s->w.args, s->w.p->values[e->out].type);
+    const cxi_simplify_site site = { &s->b,     (cxi_prim)e->prim,
+                                     params,    e->n_in,
+                                     s->w.args, s->w.p->values[e->out].type };
+    const cx is = cxi_simplify_equation(&site);
     s->w.env[e->out] = is;
     if (cxi_given(is)) return true;
   }

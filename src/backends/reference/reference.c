@@ -4,6 +4,7 @@
 #include <assert.h>
 
 #include "base/alloc.h"
+#include "base/fpu.h"
 
 enum { MAX_DEPTH = 500 };
 
@@ -290,5 +291,8 @@ static bool run(const cxi_program *p, const cxi_view *in, const bool *give,
 
 bool cxi_reference_run(const cxi_program *p, const cxi_view *in,
                        const bool *give, cxi_view *out, cxi_error *error) {
-  return run(p, in, give, out, 0, error);
+  const cxi_fpu mode = cxi_fpu_enter();
+  const bool ok = run(p, in, give, out, 0, error);
+  cxi_fpu_leave(mode);
+  return ok;
 }

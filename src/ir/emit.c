@@ -5,6 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/fpu.h"
+
 static _Thread_local cxi_emitter *current;
 static _Thread_local cxi_name current_site, current_scope;
 static _Thread_local const char *current_operation;
@@ -104,10 +106,12 @@ cx cxi_fail(cx_code code, const char *format, ...) {
 
 cx cxi_number(cx_dtype dtype, double x) {
   uint64_t bits = 0;
+  const cxi_fpu mode = cxi_fpu_enter();
   if (dtype == CX_KEY)
     bits = (uint64_t)x;
   else
     cxi_element_set(dtype, &bits, x);
+  cxi_fpu_leave(mode);
   return cxi_literal_bits(dtype, bits);
 }
 

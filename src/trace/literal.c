@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/fpu.h"
 #include "calx/literal.h"
 #include "trace/context.h"
 
@@ -36,8 +37,11 @@ cx cx_lit_f(double x) {
                           (bits & (((uint64_t)1 << 52) - 1));
     return encode(0x80000000u, kept);
   }
+  const cxi_fpu mode = cxi_fpu_enter();
   const float f = (float)x;
-  if (!((double)f < x) && !((double)f > x)) { /* equal, or NaN */
+  const bool is_float = !((double)f < x) && !((double)f > x); /* or NaN */
+  cxi_fpu_leave(mode);
+  if (is_float) {
     uint32_t low;
     memcpy(&low, &f, sizeof low);
     return (cx){ 0x70000000u, low };
@@ -134,6 +138,7 @@ cx cxi_number_weak(cx_dtype type, uint64_t bits) {
 cxi_item cxi_number_cast(cxi_item a, cx_dtype type) {
   const cx_dtype from = cxi_type_dtype(a.type);
   uint64_t bits = 0;
+  const cxi_fpu mode = cxi_fpu_enter();
   if (from == type)
     bits = a.as.bits;
   else if (cxi_dtype_is_float(from))
@@ -142,6 +147,7 @@ cxi_item cxi_number_cast(cxi_item a, cx_dtype type) {
     cxi_element_set(type, &bits, (double)a.as.bits);
   else
     cxi_element_set_int(type, &bits, cxi_element_get_int(from, &a.as.bits));
+  cxi_fpu_leave(mode);
   return (cxi_item){ .kind = CXI_ITEM_NUMBER,
                      .was_weak = a.weak || a.was_weak,
                      .type = cxi_type_scalar(type),

@@ -83,6 +83,9 @@ want 2 "no argument is called y" "$calx" run mlp_loss.calx --inputs \
   mlp_loss.in.safetensors --grad y
 want 1 "suffix must be .calx" "$calx" run good.json
 want 2 "a program is missing" "$calx" run
+want 2 "a program is missing" "$calx" run --plan
+want 0 "usage: calx run PROGRAM" "$calx" run --help
+want 2 "more than one --inputs" "$calx" run mlp_loss.calx --inputs a --inputs b
 want 0 "--inputs FILE" "$calx" run x --help
 want 0 "" "$calx" run mlp_loss.calx --inputs mlp_loss.in.safetensors --plan
 want 0 "dropped" "$calx" run "$data/dropout.calx" --inputs \

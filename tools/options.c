@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <limits.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -56,11 +57,15 @@ static bool wrong(const char *command, const char *what, const char *name) {
           name);
   return false;
 }
-/* Reads the option at argv[*i] and moves to the next. */
+/* Reads the option at argv[*i] and moves to the next; bit k of *given: option k
+ * was there. */
 static bool read_option(const char *command, int argc, char **argv, int *i,
-                        const option *options, int n) {
+                        const option *options, int n, uint64_t *given) {
   const option *o = find(argv[*i], options, n);
   if (!o) return wrong(command, "no option", argv[*i]);
+  const uint64_t bit = UINT64_C(1) << (o - options);
+  if (*given & bit) return wrong(command, "more than one", argv[*i]);
+  *given |= bit;
   if (o->kind == OPTION_FLAG) {
     *(bool *)o->value = true;
     ++*i;
@@ -87,7 +92,8 @@ bool options_read(const char *command, int argc, char **argv, const char *usage,
       return false;
     }
   *out_status = 2;
+  uint64_t given = 0;
   for (int i = 1; i < argc;)
-    if (!read_option(command, argc, argv, &i, options, n)) return false;
+    if (!read_option(command, argc, argv, &i, options, n, &given)) return false;
   return true;
 }

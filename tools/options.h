@@ -21,7 +21,8 @@ typedef struct option {
 
 /* Reads argv[1...] of a command ("xl train") into the values. False if the
  * command is not to run, with its exit status: 0 after --help, whose page goes
- * to stdout; 2 after a wrong option, which stderr names. */
+ * to stdout; 2 after a wrong option or one that is there twice, which stderr
+ * names. n <= 64. */
 bool options_read(const char *command, int argc, char **argv, const char *usage,
                   const option *options, int n, int *out_status);
 

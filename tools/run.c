@@ -164,14 +164,15 @@ int command_run(int argc, char **argv) {
     { "plan", OPTION_FLAG, &r.plan, 0, 0, " prints its buffers, runs nothing" },
   };
   int status;
+  const int given = argc > 1 && argv[1][0] != '-'; /* the program */
   if (!options_read(
-          "run", argc > 1 ? argc - 1 : argc, argc > 1 ? argv + 1 : argv,
+          "run", argc - given, argv + given,
           "usage: calx run PROGRAM [OPTIONS]\n\n"
           "Runs a program (.calx, docs/porting.md) on the arrays of a "
           "file.\n",
           options, (int)(sizeof options / sizeof *options), &status))
     return status;
-  if (argc < 2) return wrong("a program is missing", "; --help");
+  if (!given) return wrong("a program is missing", "; --help");
   r.path = argv[1];
   cx_ctx *ctx = cx_open(r.executor);
   cx_program *p = ctx ? cx_program_load(r.path) : NULL;

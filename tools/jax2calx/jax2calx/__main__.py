@@ -41,9 +41,9 @@ def main(argv=None):
                         help="files begin with this: NAME.calx")
     parser.add_argument("--args", help="MODULE:NAME of a tuple of example "
                         "arguments, or of a function that gives it")
-    parser.add_argument("--types", nargs="+", default=[],
+    parser.add_argument("--types", nargs="+", action="extend", default=[],
                         help="types of further arguments: f32[8,3]")
-    parser.add_argument("--save", nargs="+", default=[],
+    parser.add_argument("--save", nargs="+", action="extend", default=[],
                         help="arguments to write too: NAME.ARGUMENT.safetensors")
     parser.add_argument("--x64", action="store_true",
                         help="JAX's 64-bit mode")

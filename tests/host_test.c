@@ -25,7 +25,7 @@ CX_DEF(small, x) {
 static cx tiny_numbers(void) {
   static float numbers[5000];
   for (int i = 0; i < 5000; i++) numbers[i] = (float)(i - 2500) * 3e-12f;
-  return cx_from(numbers, CX_F32, 5000);
+  return cx_from(numbers, 5000);
 }
 
 /* -- the host's floating-point mode ---------------------------------------- */

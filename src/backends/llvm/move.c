@@ -1,5 +1,5 @@
-/* move.c - concatenate, stack, pad; slices and updates at starts known only
- * when running. */
+/* move.c - concatenate, stack, pad; slices, updates and additions at starts
+ * known only when running. */
 #include "backends/llvm/emit.h"
 #include "base/dtype.h"
 
@@ -36,13 +36,13 @@ static int64_t offset_of(const cx_dims *shape, const int64_t *strides,
   return offset;
 }
 
-/* All are read before any is written where the two may overlap. */
+/* Elements side by side go as a whole. */
 static void emit_copy(cxi_codegen *e, const copying *c, LLVMValueRef to,
                       LLVMValueRef from) {
   const int64_t count = cxi_dims_count(&c->shape),
                 bytes = (int64_t)cxi_dtype_bytes(c->type);
   const LLVMTypeRef memory = cxi_memory_type(e, c->type);
-  if (count > CXI_UNROLLED) {
+  if (count > CXI_SMALL && line_of(c) == count) {
     cxi_copy_elements(e, c->type, to, from, count);
     return;
   }
@@ -182,11 +182,39 @@ static copying window_of(const cxi_unit *u) {
 static bool takes_window(const cxi_codegen *e, const cxi_unit *u) {
   (void)e;
   if (u->kind != CXI_UNIT_ONE) return false;
-  if (u->row->prim != CXI_PRIM_dynamic_slice &&
-      u->row->prim != CXI_PRIM_dynamic_update_slice)
+  switch (u->row->prim) {
+  case CXI_PRIM_update_slice_add:
+    if (cxi_is_half(u->results[0].type.type) ||
+        u->results[0].type.type == CX_BOOL)
+      return false;
+    break;
+  case CXI_PRIM_dynamic_slice:
+  case CXI_PRIM_dynamic_update_slice:
+    break;
+  default:
     return false;
+  }
   const copying c = window_of(u);
-  return cxi_dims_count(&c.shape) <= CXI_LARGE && takes_copy(&c);
+  const int64_t count = cxi_dims_count(&c.shape);
+  if (u->row->prim == CXI_PRIM_update_slice_add) return count <= CXI_UNROLLED;
+  return count <= CXI_LARGE && takes_copy(&c);
+}
+
+/* Adds the elements to those that are there, one by one. */
+static void emit_sums(cxi_codegen *e, const copying *c, LLVMValueRef to,
+                      LLVMValueRef from) {
+  const int64_t bytes = (int64_t)cxi_dtype_bytes(c->type);
+  for (int64_t i = 0; i < cxi_dims_count(&c->shape); i++) {
+    const LLVMValueRef at =
+        cxi_after(e, to, offset_of(&c->shape, c->to, i) * bytes);
+    const LLVMValueRef x = cxi_load(
+        e, c->type,
+        cxi_after(e, from, offset_of(&c->shape, c->from, i) * bytes), 1);
+    cxi_store(e, c->type, at,
+              cxi_operation2(e, CXI_PRIM_add, c->type,
+                             cxi_load(e, c->type, at, 1), x, 1),
+              1);
+  }
 }
 
 static void emit_window(cxi_codegen *e, cxi_level *l, const cxi_unit *u) {
@@ -203,8 +231,9 @@ static void emit_window(cxi_codegen *e, cxi_level *l, const cxi_unit *u) {
   const LLVMValueRef at = window_offset(e, l, u, 2, to, &c.shape);
   if (!cxi_same_place(e, l, from->root, to->root))
     cxi_copy_elements(e, c.type, target, source, cxi_count(to));
-  emit_copy(e, &c, cxi_element(e, c.type, target, at),
-            cxi_operand_pointer(e, l, &u->operands[1]));
+  (u->row->prim == CXI_PRIM_update_slice_add ? emit_sums : emit_copy)(
+      e, &c, cxi_element(e, c.type, target, at),
+      cxi_operand_pointer(e, l, &u->operands[1]));
 }
 
 const cxi_family cxi_family_index = { "window", takes_window, emit_window };

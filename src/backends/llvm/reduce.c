@@ -78,19 +78,19 @@ static LLVMValueRef put_chunk(cxi_codegen *e, LLVMValueRef onto, int at,
   return onto;
 }
 
-/* Few elements, one by one. */
-static LLVMValueRef join_scalars(cxi_codegen *e, cxi_prim op, cx_dtype type,
-                                 int64_t n, const LLVMValueRef *x) {
+/* Few elements, one by one; each may be of several results side by side. */
+static LLVMValueRef join_all(cxi_codegen *e, cxi_prim op, cx_dtype type,
+                             int64_t n, const LLVMValueRef *x, int width) {
   LLVMValueRef lane[CXI_LANES];
   for (int64_t i = 0; i < n; i++)
     lane[i % CXI_LANES] =
         i < CXI_LANES
             ? x[i]
-            : cxi_operation2(e, op, type, lane[i % CXI_LANES], x[i], 1);
+            : cxi_operation2(e, op, type, lane[i % CXI_LANES], x[i], width);
   int64_t present = n < CXI_LANES ? n : CXI_LANES;
   for (int64_t half = CXI_LANES / 2; half; half /= 2) {
     for (int64_t i = 0; i + half < present; i++)
-      lane[i] = cxi_operation2(e, op, type, lane[i], lane[i + half], 1);
+      lane[i] = cxi_operation2(e, op, type, lane[i], lane[i + half], width);
     if (present > half) present = half;
   }
   return lane[0];
@@ -134,7 +134,7 @@ static LLVMValueRef find_index(cxi_codegen *e, cxi_prim prim, cx_dtype type,
                                cx_dtype result, int64_t n,
                                const LLVMValueRef *x) {
   const cxi_prim op = prim == CXI_PRIM_argmax ? CXI_PRIM_max : CXI_PRIM_min;
-  const LLVMValueRef most = join_scalars(e, op, type, n, x);
+  const LLVMValueRef most = join_all(e, op, type, n, x, 1);
   const LLVMTypeRef to = cxi_value_type(e, result, 1);
   const LLVMValueRef none = LLVMBuildFCmp(e->b, LLVMRealUNO, most, most, "");
   LLVMValueRef index = LLVMConstNull(to);
@@ -156,22 +156,13 @@ LLVMValueRef cxi_reduce_chunks(cxi_codegen *e, cxi_prim prim, cx_dtype type,
     return find_index(e, prim, type, result, n, values);
   const cxi_prim op = joining(prim);
   return chunks[0].lanes == 1
-             ? join_scalars(e, op, type, n, values)
+             ? join_all(e, op, type, n, values, 1)
              : join_vectors(e, op, type, n_chunks, chunks, values);
 }
 
-/* -- reductions that are units of their own: of few elements --------------- */
+/* -- reductions that are units of their own -------------------------------- */
 
-static bool takes(const cxi_codegen *e, const cxi_unit *u) {
-  (void)e;
-  if (u->kind != CXI_UNIT_ONE || joining(u->row->prim) == CXI_PRIM_NONE)
-    return false;
-  const int64_t all = cxi_count(&u->operands[0]),
-                results = cxi_count(&u->results[0]);
-  return all > 0 && all <= CXI_UNROLLED &&
-         cxi_reduce_takes(u->row->prim, u->operands[0].type.type,
-                          u->results[0].type.type, all / results);
-}
+enum { MOST_RESULTS = 512 };
 
 /* The axes that are reduced, or the others, as a pattern. */
 static cxi_pattern axes_of(const cxi_unit *u, bool reduced) {
@@ -190,6 +181,31 @@ static cxi_pattern axes_of(const cxi_unit *u, bool reduced) {
   return cxi_pattern_of(&sizes, strides);
 }
 
+/* Results in registers' width: where they lie side by side in the operand. */
+static int width_of(const cxi_codegen *e, const cxi_unit *u) {
+  const cxi_pattern outer = axes_of(u, false);
+  const size_t bytes = cxi_dtype_bytes(u->results[0].type.type);
+  if (cxi_count(&u->results[0]) <= CXI_SMALL || outer.n != 1 ||
+      outer.strides[0] != 1)
+    return 1;
+  return (int)(e->vector_bytes / (int64_t)bytes);
+}
+
+/* Few elements, or columns of few. */
+static bool takes(const cxi_codegen *e, const cxi_unit *u) {
+  if (u->kind != CXI_UNIT_ONE || joining(u->row->prim) == CXI_PRIM_NONE)
+    return false;
+  const int64_t all = cxi_count(&u->operands[0]),
+                results = cxi_count(&u->results[0]);
+  if (all < 1 ||
+      !cxi_reduce_takes(u->row->prim, u->operands[0].type.type,
+                        u->results[0].type.type, all / results))
+    return false;
+  return all <= CXI_UNROLLED ||
+         (width_of(e, u) > 1 && all / results <= CXI_SMALL &&
+          results <= MOST_RESULTS);
+}
+
 static void emit(cxi_codegen *e, cxi_level *l, const cxi_unit *u) {
   const cxi_operand *from = &u->operands[0], *to = &u->results[0];
   const cx_dtype type = from->type.type;
@@ -198,19 +214,20 @@ static void emit(cxi_codegen *e, cxi_level *l, const cxi_unit *u) {
   const int64_t n = cxi_pattern_count(&inner), results = cxi_count(to);
   const LLVMValueRef in = cxi_operand_pointer(e, l, from);
   const LLVMValueRef out = cxi_operand_pointer(e, l, to);
-  LLVMValueRef x[CXI_UNROLLED], y[CXI_UNROLLED];
-  for (int64_t r = 0; r < results; r++) {
+  int width = width_of(e, u);
+  LLVMValueRef x[CXI_UNROLLED];
+  for (int64_t r = 0; r < results; r += width) {
+    while (width > results - r) width /= 2;
     for (int64_t i = 0; i < n; i++)
       x[i] = cxi_load(e, type,
                       cxi_after(e, in,
                                 (cxi_pattern_offset(&outer, r) +
                                  cxi_pattern_offset(&inner, i)) *
                                     bytes),
-                      1);
-    y[r] = join_scalars(e, joining(u->row->prim), type, n, x);
+                      width);
+    cxi_store(e, type, cxi_after(e, out, r * bytes),
+              join_all(e, joining(u->row->prim), type, n, x, width), width);
   }
-  for (int64_t r = 0; r < results; r++)
-    cxi_store(e, type, cxi_after(e, out, r * bytes), y[r], 1);
 }
 
 const cxi_family cxi_family_reduce = { "reduction", takes, emit };

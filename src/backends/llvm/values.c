@@ -149,7 +149,7 @@ void cxi_copy_elements(cxi_codegen *e, cx_dtype type, LLVMValueRef to,
                        LLVMValueRef from, int64_t count) {
   if (to == from || count == 0) return;
   const int64_t bytes = (int64_t)cxi_dtype_bytes(type);
-  if (count > CXI_UNROLLED) {
+  if (count > CXI_SMALL) {
     LLVMBuildMemCpy(e->b, to, (unsigned)bytes, from, (unsigned)bytes,
                     cxi_int(e, count * bytes));
     return;

@@ -1,5 +1,7 @@
 /* jacobian_test.c - Jacobians and Hessians of trees, with aux; jvp and vjp with
- * aux; linear_transpose. */
+ * aux; linearize and pullback; linear_transpose. */
+#include <math.h>
+
 #include "calx/testing.h"
 #include "support/wrong.h"
 
@@ -208,11 +210,70 @@ static void wrong_uses(void **state) {
   CHECK(wrong_calls);
 }
 
+/* -- linearize, pullback --------------------------------------------------- */
+
+CX_DEF(wave, x, y) {
+  cx z = cx_add(cx_sin(x), cx_mul(y, 0.5));
+  return cx_sum(cx_mul(z, cx_exp(cx_neg(cx_square(z)))));
+}
+
+static void linear_functions_keep_residuals(void **state) {
+  (void)state;
+  CX_SCOPE;
+  cx x = cx_normal(cx_key(1), CX_F64, 5), y = cx_normal(cx_key(2), CX_F64, 5);
+  cx value, primals = cx_tuple(x, y);
+  cx_fn pull = cx_pullback(CX_FN(wave), primals, &value);
+  cx both = cx_call(pull, cx_scalar(1, CX_F64));
+  cx want = cx_call(cx_grad(CX_FN(wave), .wrt = CX_ARGS(0, 1)), x, y);
+  assert_true(cx_item(cx_global_norm(cx_sub(both, want))) < 1e-14);
+  assert_true(cx_item(value) == cx_item(wave(x, y)));
+  cx_fn push = cx_linearize(CX_FN(wave), primals, &value);
+  cx dx = cx_ones_like(x), dy = cx_zeros_like(y);
+  cx jvp = cx_nth(cx_call(cx_jvp(CX_FN(wave)), primals, cx_tuple(dx, dy)), 1);
+  cx out = cx_call(cx_jit(push), cx_tuple(dx, dy));
+  assert_true(fabs(cx_item(out) - cx_item(jvp)) < 1e-14);
+  cx many = cx_call(cx_vmap(push),
+                    cx_tuple(cx_eye(CX_F64, 5), cx_zeros(CX_F64, 5, 5)));
+  assert_true(cx_item(cx_max(cx_abs(cx_sub(many, cx_nth(want, 0))))) < 1e-14);
+  assert_good();
+}
+
+/* (y, aux), aux with a derivative of its own that is not wanted. */
+CX_DEF(wave_and_more, x, y) {
+  return cx_tuple(wave(x, y), cx_dict("n", cx_scalar(7, CX_I32), "s",
+                                      cx_sin(x)));
+}
+
+static void linear_functions_with_aux(void **state) {
+  (void)state;
+  CX_SCOPE;
+  cx x = cx_normal(cx_key(1), CX_F64, 5), y = cx_normal(cx_key(2), CX_F64, 5);
+  cx value, plain, primals = cx_tuple(x, y);
+  cx dx = cx_tuple(cx_ones_like(x), y);
+  const cx_fn push = cx_linearize(CX_FN(wave), primals, &plain);
+  const cx_fn pull = cx_pullback(CX_FN(wave), primals, NULL);
+  cx_fn f = cx_linearize(CX_FN(wave_and_more), primals, &value, .has_aux = true);
+  assert_true(cx_item(cx_call(f, dx)) == cx_item(cx_call(push, dx)));
+  assert_true(cx_item(cx_nth(value, 0)) == cx_item(plain));
+  assert_true(cx_item(cx_get(value, "1.n")) == 7);
+  f = cx_pullback(CX_FN(wave_and_more), primals, &value, .has_aux = true);
+  cx one = cx_scalar(1, CX_F64);
+  cx difference = cx_sub(cx_call(f, one), cx_call(pull, one));
+  assert_true(cx_item(cx_global_norm(difference)) == 0);
+  assert_true(cx_item(cx_max(cx_abs(cx_sub(cx_get(value, "1.s"),
+                                           cx_sin(x))))) == 0);
+  assert_good();
+  assert_null(cx_linearize(CX_FN(wave), primals, &value, .has_aux = true));
+  assert_int_equal(cx_error(NULL), CX_ETREE);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
     cmocka_unit_test(by_two),     cmocka_unit_test(hessians),
     cmocka_unit_test(with_aux),   cmocka_unit_test(transposes),
     cmocka_unit_test(wrong_uses),
+    cmocka_unit_test(linear_functions_keep_residuals),
+    cmocka_unit_test(linear_functions_with_aux),
   };
   return cmocka_run_group_tests(tests, setup, teardown);
 }

@@ -199,56 +199,6 @@ static void hessians_are_symmetric(void **state) {
   assert_good();
 }
 
-static void linear_functions_keep_residuals(void **state) {
-  (void)state;
-  CX_SCOPE;
-  cx x = cx_normal(cx_key(1), CX_F64, 5), y = cx_normal(cx_key(2), CX_F64, 5);
-  cx value, primals = cx_tuple(x, y);
-  cx_fn pull = cx_pullback(CX_FN(wave), primals, &value);
-  cx both = cx_call(pull, cx_scalar(1, CX_F64));
-  cx want = cx_call(cx_grad(CX_FN(wave), .wrt = CX_ARGS(0, 1)), x, y);
-  assert_true(cx_item(cx_global_norm(cx_sub(both, want))) < 1e-14);
-  assert_true(cx_item(value) == cx_item(wave(x, y)));
-  cx_fn push = cx_linearize(CX_FN(wave), primals, &value);
-  cx dx = cx_ones_like(x), dy = cx_zeros_like(y);
-  cx jvp = cx_nth(cx_call(cx_jvp(CX_FN(wave)), primals, cx_tuple(dx, dy)), 1);
-  cx out = cx_call(cx_jit(push), cx_tuple(dx, dy));
-  assert_true(fabs(cx_item(out) - cx_item(jvp)) < 1e-14);
-  cx many = cx_call(cx_vmap(push),
-                    cx_tuple(cx_eye(CX_F64, 5), cx_zeros(CX_F64, 5, 5)));
-  assert_true(cx_item(cx_max(cx_abs(cx_sub(many, cx_nth(want, 0))))) < 1e-14);
-  assert_good();
-}
-
-/* (y, aux), aux with a derivative of its own that is not wanted. */
-CX_DEF(wave_and_more, x, y) {
-  return cx_tuple(wave(x, y), cx_dict("n", cx_scalar(7, CX_I32), "s",
-                                      cx_sin(x)));
-}
-
-static void linear_functions_with_aux(void **state) {
-  (void)state;
-  CX_SCOPE;
-  cx x = cx_normal(cx_key(1), CX_F64, 5), y = cx_normal(cx_key(2), CX_F64, 5);
-  cx value, plain, primals = cx_tuple(x, y);
-  cx dx = cx_tuple(cx_ones_like(x), y);
-  const cx_fn push = cx_linearize(CX_FN(wave), primals, &plain);
-  const cx_fn pull = cx_pullback(CX_FN(wave), primals, NULL);
-  cx_fn f = cx_linearize(CX_FN(wave_and_more), primals, &value, .has_aux = true);
-  assert_true(cx_item(cx_call(f, dx)) == cx_item(cx_call(push, dx)));
-  assert_true(cx_item(cx_nth(value, 0)) == cx_item(plain));
-  assert_true(cx_item(cx_get(value, "1.n")) == 7);
-  f = cx_pullback(CX_FN(wave_and_more), primals, &value, .has_aux = true);
-  cx one = cx_scalar(1, CX_F64);
-  cx difference = cx_sub(cx_call(f, one), cx_call(pull, one));
-  assert_true(cx_item(cx_global_norm(difference)) == 0);
-  assert_true(cx_item(cx_max(cx_abs(cx_sub(cx_get(value, "1.s"),
-                                           cx_sin(x))))) == 0);
-  assert_good();
-  assert_null(cx_linearize(CX_FN(wave), primals, &value, .has_aux = true));
-  assert_int_equal(cx_error(NULL), CX_ETREE);
-}
-
 CX_DEF(blend, x, y) {
   return cx_sum(cx_add(x, cx_mul(y, x)));
 }
@@ -507,8 +457,6 @@ int main(void) {
     cmocka_unit_test(jit_gives_the_bits_of_plain_calls),
     cmocka_unit_test(vmap_is_a_loop),
     cmocka_unit_test(hessians_are_symmetric),
-    cmocka_unit_test(linear_functions_keep_residuals),
-    cmocka_unit_test(linear_functions_with_aux),
     cmocka_unit_test(numbers_that_change_compile_nothing),
     cmocka_unit_test(a_steady_state_allocates_nothing),
     cmocka_unit_test(donation_reuses_the_buffer),

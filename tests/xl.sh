@@ -89,6 +89,7 @@ refuses 2 'text is missing' train
 refuses 2 'output is missing' train --text "$text"
 refuses 2 'no option --nothing' train --nothing 3
 refuses 2 'value is missing' train --steps
+refuses 2 'more than one --steps' train --steps 3 --steps 4
 refuses 2 'wants an integer from' train --steps many
 refuses 2 'wants an integer from' train --batch 0
 refuses 2 'wants a number from' train --lr 1e99
@@ -105,7 +106,7 @@ refuses 1 'No such file' train --text "$text" \
 refuses 1 'text.safetensors' train --text "$text" --output "$out" \
   --resume "$folder/text.safetensors" "${small[@]}"
 refuses 1 'batch' train --text "$text" --output "$out" \
-  --resume "$folder/whole.safetensors" "${small[@]}" --batch 3
+  --resume "$folder/whole.safetensors" "${small[@]/#4/3}"
 refuses 2 'model is missing' generate
 refuses 1 'none.safetensors' generate --model "$folder/none.safetensors"
 refuses 1 'text.safetensors' generate --model "$folder/text.safetensors"

@@ -41,7 +41,7 @@ static uint64_t number_of(const char *name, uint64_t otherwise) {
 
 /* -- one program, apart: a crash or a loop is a failure too --------------- */
 
-enum { MOST_SECONDS = 60 }; /* of the processor */
+enum { MOST_SECONDS = 20 }; /* of the processor */
 
 static verdict verdict_of_end(int status) {
   verdict v = { .failed = true };

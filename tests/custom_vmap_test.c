@@ -391,6 +391,41 @@ static void mistakes_are_named(void **state) {
   cx_error(NULL);
 }
 
+/* Texts with the number of a rule that is another function's. */
+static void numbers_of_other_rules(void **state) {
+  (void)state;
+  CX_SCOPE;
+  cx x = floats(1, 2, 3), w = floats(4, 5, 6);
+  assert_same_bits(cx_call(cx_vmap(CX_FN(scale)), x, w), floats(40, 100, 180));
+  static const char *const bodies[] = {
+    "(%0: f32[]) { return %0 }",
+    "(%0: f32[], %1: f32[], %2: f32[]) { return %0 }",
+    "(%0: f32[], %1: f32[]) { return %0, %1 }",
+    "(%0: f32[], %1: i32[]) { return %0 }",
+  };
+  static const char *const calls[] = {
+    "%3: f32[] = custom_vmap[body=@f, rule=1] %0 return %3 }",
+    "%3: f32[] = custom_vmap[body=@f, rule=1] %0, %1, %1 return %3 }",
+    "%3: f32[], %4: f32[] = custom_vmap[body=@f, rule=1] %0, %1 return %3, %4 }",
+    "%3: f32[] = custom_vmap[body=@f, rule=1] %0, %2 return %3 }",
+  };
+  for (int i = 0; i < 4; i++) {
+    char text[400];
+    snprintf(text, sizeof text,
+             "program @f%s program @main(%%0: f32[], %%1: f32[], %%2: i32[]) "
+             "{ %s", bodies[i], calls[i]);
+    assert_null(cx_parse(text));
+    assert_error(CX_EUSER, "no batching rule 1 for such a body");
+  }
+  assert_null(
+      cx_parse("program @f(%0: f32[]) { return %0 }"
+               "program @df(%0: f32[], %1: f32[]) { return %1, %1 }"
+               "program @main(%0: f32[]) { %1: f32[], %2: f32[] = "
+               "custom_vmap_derivative[body=@df, of=@f, transposed=false, "
+               "wrt=(1), linearizing=false] %0, %0 return %2 }"));
+  assert_error(CX_ETREE, "a body with 2 results instead of 1");
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
     cmocka_unit_test(the_rule_is_for_batches),
@@ -404,6 +439,7 @@ int main(void) {
     cmocka_unit_test(rules_have_settings),
     cmocka_unit_test(sequential_is_a_loop),
     cmocka_unit_test(mistakes_are_named),
+    cmocka_unit_test(numbers_of_other_rules),
   };
   return cmocka_run_group_tests(tests, setup, teardown);
 }

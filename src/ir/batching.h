@@ -10,16 +10,16 @@
 #include "ir/program.h"
 
 typedef struct cxi_batching {
-  /* Whether the process has a rule of that number. */
-  bool (*known)(int64_t rule);
+  /* Whether the process has a rule of that number, for functions of the types
+   * of body. */
+  bool (*fits)(int64_t rule, const cxi_program *body);
   /* The rule's program for a batch of that size: from the operands after the
    * first *out_skip, those in `batched` with the batch at axis 0, to the
    * results, those in batched_out with it. `batched` grows where the rule is
    * handed more operands with the batch. Held; NULL after reporting to the
    * current emitter. */
-  const cxi_program *(*program)(int64_t rule, int64_t size, uint32_t n_in,
-                                bool *batched, bool *batched_out,
-                                uint32_t *out_skip);
+  const cxi_program *(*program)(int64_t rule, int64_t size, bool *batched,
+                                bool *batched_out, uint32_t *out_skip);
 } cxi_batching;
 extern const cxi_batching *cxi_batching_installed; /* NULL: none yet */
 

@@ -120,11 +120,13 @@ static const cxi_program *body_of(const cxi_rule *r) {
 
 static bool vmap_infer(cxi_infer *c) {
   const cxi_custom_vmap_params *p = c->params;
-  if (p->rule != 0 &&
-      !(cxi_batching_installed && cxi_batching_installed->known(p->rule)))
-    return cxi_infer_fail(c, CX_EUSER, "this process has no batching rule %lld",
-                          (long long)p->rule);
-  return cxi_call_infer(c, p->body);
+  if (!cxi_call_infer(c, p->body)) return false;
+  if (p->rule != 0 && !(cxi_batching_installed &&
+                        cxi_batching_installed->fits(p->rule, p->body)))
+    return cxi_infer_fail(
+        c, CX_EUSER, "this process has no batching rule %lld for such a body",
+        (long long)p->rule);
+  return true;
 }
 
 static void vmap_jvp(const cxi_rule *r, const cx *in, const cx *dx, cx *out,
@@ -148,7 +150,7 @@ static void batch_by_rule(const cxi_rule *r, int64_t rule, const cx *in,
   for (uint32_t i = 0; i < r->n_in; i++) batched[i] = axis[i] >= 0;
   uint32_t skip;
   const cxi_program *q = cxi_batching_installed->program(
-      rule, size, r->n_in, batched, batched_out, &skip);
+      rule, size, batched, batched_out, &skip);
   if (!q) return;
   for (uint32_t i = 0; i < r->n_in; i++)
     args[i] = batched[i] ? cxi_batched_at(in[i], axis[i], size, 0) : in[i];
@@ -221,6 +223,10 @@ static bool derivative_infer(cxi_infer *c) {
   n = p->transposed ? n - n_wrt + n_floats : n + n_wrt;
   if (c->n_in != n)
     return cxi_infer_fail(c, CX_ETREE, "%u operands instead of %u", c->n_in, n);
+  const uint32_t n_out = p->transposed ? n_wrt : n_floats;
+  if (p->body && p->body->n_out != n_out)
+    return cxi_infer_fail(c, CX_ETREE, "a body with %u results instead of %u",
+                          p->body->n_out, n_out);
   return cxi_call_infer(c, p->body);
 }
 

@@ -39,13 +39,38 @@ static bool same_rule(const rule *a, const rule *b) {
 static bool find_rule(int64_t number, rule *out) {
   pthread_mutex_lock(&lock);
   const bool known = number > 0 && number <= n_rules;
-  if (known && out) *out = rules[number - 1];
+  if (known) *out = rules[number - 1];
   pthread_mutex_unlock(&lock);
   return known;
 }
 
-static bool known_rule(int64_t number) {
-  return find_rule(number, NULL);
+static bool same_types(cxi_sig sig, const cxi_type *types, uint32_t n) {
+  if (cxi_sig_leaves(sig) != n) return false;
+  cxi_type *own = cxi_scratch(n * sizeof *own + 1);
+  if (!own) return false;
+  cxi_sig_types(sig, own);
+  for (uint32_t i = 0; i < n; i++)
+    if (own[i] != types[i]) return false;
+  return true;
+}
+
+/* A number may come from a text, and then from anybody. */
+static bool fits(int64_t number, const cxi_program *body) {
+  rule r;
+  if (!find_rule(number, &r) || body->n_in < r.n_skip) return false;
+  const cxi_mark mark = cxi_scratch_mark();
+  cxi_type *types =
+      cxi_scratch((body->n_in + (size_t)body->n_out + 1) * sizeof *types);
+  bool good = types != NULL;
+  for (uint32_t i = 0; good && i < body->n_in; i++)
+    types[i] = body->values[i].type;
+  for (uint32_t i = 0; good && i < body->n_out; i++)
+    types[body->n_in + i] = cxi_output_type(body, i);
+  good = good &&
+         same_types(r.args, types + r.n_skip, body->n_in - r.n_skip) &&
+         same_types(r.out, types + body->n_in, body->n_out);
+  cxi_scratch_reset(mark);
+  return good;
 }
 
 /* -- the rule's program --------------------------------------------------- */
@@ -88,8 +113,7 @@ static cxi_sig batched_arg(cxi_sig sig, int64_t size) {
 }
 
 /* Which arguments have a batched leaf; then all their leaves are. */
-static bool fill_batch(const rule *r, uint32_t n_in, bool *batched,
-                       cx_batch *out) {
+static bool fill_batch(const rule *r, bool *batched, cx_batch *out) {
   const cxi_structure *args = cxi_structure_of(r->args);
   for (uint32_t i = 0; i < r->n_skip; i++) {
     if (!batched[i]) continue;
@@ -100,7 +124,7 @@ static bool fill_batch(const rule *r, uint32_t n_in, bool *batched,
     return false;
   }
   uint32_t at = r->n_skip;
-  for (uint32_t i = 0; i < args->n && at <= n_in; i++) {
+  for (uint32_t i = 0; i < args->n; i++) {
     const uint32_t n = cxi_sig_leaves(args->items[i]);
     for (uint32_t k = 0; k < n; k++) out->in[i] |= batched[at + k];
     for (uint32_t k = 0; k < n; k++) batched[at + k] = out->in[i];
@@ -199,8 +223,8 @@ static cxi_entry *trace_alone(const rule *r, const cx_batch *batch) {
 }
 
 static const cxi_program *rule_program(int64_t number, int64_t size,
-                                       uint32_t n_in, bool *batched,
-                                       bool *batched_out, uint32_t *out_skip) {
+                                       bool *batched, bool *batched_out,
+                                       uint32_t *out_skip) {
   rule r;
   cx_batch batch = { .size = size };
   if (!find_rule(number, &r)) {
@@ -209,7 +233,7 @@ static const cxi_program *rule_program(int64_t number, int64_t size,
     return NULL;
   }
   *out_skip = r.n_skip;
-  if (!fill_batch(&r, n_in, batched, &batch)) return NULL;
+  if (!fill_batch(&r, batched, &batch)) return NULL;
   cxi_entry *entry = trace_alone(&r, &batch);
   const cxi_program *p = NULL;
   if (entry && check_results(&r, size, entry, batched_out)) {
@@ -220,7 +244,7 @@ static const cxi_program *rule_program(int64_t number, int64_t size,
   return p;
 }
 
-static const cxi_batching installed = { known_rule, rule_program };
+static const cxi_batching installed = { fits, rule_program };
 
 /* Equal rules have one number; 0 without memory. */
 static uint32_t number_of(const rule *r) {

@@ -169,6 +169,19 @@ static const char *const ending[2] = {
   "}\n"
 };
 
+/* The program of the text for a batch of its only operand. */
+static const cxi_program *batched(const char *text, int64_t size) {
+  static const bool all[1] = { true };
+  bool batched_out[1];
+  cxi_error error = { 0 };
+  const cxi_program *p = program_parse(text);
+  const cxi_program *q = cxi_batch(p, all, size, NULL, batched_out, &error);
+  check_ok(q != NULL, &error, p);
+  cxi_program_retain(q);
+  cxi_program_release(p);
+  return q;
+}
+
 /* Infinite and negative x are kept from the loop by the branch or the loop
  * around it, also where other lanes are in it. */
 static void test_loops_that_end(void **state) {
@@ -178,22 +191,15 @@ static void test_loops_that_end(void **state) {
     { { -3, 4, 0.75, 1 }, { -1, -2, 0, 0.5 } },
     { { -3, 0, 0.75, 0 }, { -1, -2, 0, 0.5 } }
   };
-  static const bool all[1] = { true };
   for (int i = 0; i < 2; i++)
     for (int k = 0; k < 2; k++) {
-      bool batched_out[1];
-      cxi_error error = { 0 };
-      const cxi_program *p = program_parse(ending[i]);
-      const cxi_program *q = cxi_batch(p, all, 4, NULL, batched_out, &error);
-      check_ok(q != NULL, &error, p);
-      cxi_program_retain(q);
+      const cxi_program *q = batched(ending[i], 4);
       arrays in = arrays_random(q, 1, 2);
       memcpy(in.at[0].data, x[k], sizeof x[k]);
       arrays out = program_run(q, &in);
       assert_memory_equal(out.at[0].data, want[i][k], sizeof x[k]);
       arrays_free(&in);
       arrays_free(&out);
-      cxi_program_release(p);
       cxi_program_release(q);
     }
 }
@@ -201,20 +207,13 @@ static void test_loops_that_end(void **state) {
 /* No lane is active and none takes a branch where there is none. */
 static void test_no_lanes(void **state) {
   (void)state;
-  static const bool all[1] = { true };
   for (int i = 0; i < 2; i++) {
-    bool batched_out[1];
-    cxi_error error = { 0 };
-    const cxi_program *p = program_parse(ending[i]);
-    const cxi_program *q = cxi_batch(p, all, 0, NULL, batched_out, &error);
-    check_ok(q != NULL, &error, p);
-    cxi_program_retain(q);
+    const cxi_program *q = batched(ending[i], 0);
     arrays in = arrays_random(q, 1, 2);
     arrays out = program_run(q, &in);
     assert_int_equal(out.at[0].type.shape.d[0], 0);
     arrays_free(&in);
     arrays_free(&out);
-    cxi_program_release(p);
     cxi_program_release(q);
   }
 }

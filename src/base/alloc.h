@@ -12,7 +12,12 @@ void *cxi_alloc(size_t bytes);
 void *cxi_alloc_zeroed(size_t count, size_t size);
 void *cxi_resize(void *memory, size_t bytes);
 void cxi_free(void *memory);
-/* At an address divisible by 64, for elements; freed by cxi_free too. */
+/* Where buffers of elements begin: at multiples of this. */
+enum { CXI_ALIGNMENT = 64 };
+static inline size_t cxi_aligned(size_t bytes) {
+  return (bytes + CXI_ALIGNMENT - 1) & ~(size_t)(CXI_ALIGNMENT - 1);
+}
+/* At such an address; freed by cxi_free too. */
 void *cxi_alloc_aligned(size_t bytes);
 char *cxi_copy_string(const char *text); /* NULL if it cannot */
 

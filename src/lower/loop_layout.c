@@ -1,6 +1,8 @@
 /* loop_layout.c - what loops and branches have in them, and where it lies. */
 #include "lower/loop.h"
 
+#include "base/alloc.h"
+
 bool cxi_is_loop(cxi_prim prim) {
   return prim == CXI_PRIM_scan || prim == CXI_PRIM_while ||
          prim == CXI_PRIM_cond;

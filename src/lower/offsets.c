@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/arena.h"
+#include "base/alloc.h"
 #include "lower/plan.h"
 
 enum { MOST_BY_SIZE = 4096 };

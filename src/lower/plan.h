@@ -4,12 +4,6 @@
 
 #include "lower/schedule.h"
 
-/* Where a buffer may begin: at multiples of this. */
-enum { CXI_ALIGNMENT = 64 };
-static inline size_t cxi_aligned(size_t bytes) {
-  return (bytes + CXI_ALIGNMENT - 1) & ~(size_t)(CXI_ALIGNMENT - 1);
-}
-
 /* A program compiled. Immutable; its memory is an arena's. */
 typedef struct cxi_plan {
   uint32_t n_in, n_out, n_thunks;

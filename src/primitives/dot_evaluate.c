@@ -116,18 +116,31 @@ static void pack_panels(cx_dtype wide, const cxi_view *v, int64_t base,
   }
 }
 
+typedef struct extents {
+  cx_dims lhs, rhs; /* the axes that stay */
+  int64_t batch, m, n, k;
+} extents;
+
+static extents extents_of(const cxi_dot_general_params *p, const cxi_view *a,
+                          const cxi_view *b) {
+  extents e = {
+    .lhs = cxi_axes_rest(a->type.shape.n, &p->lhs_contract, &p->lhs_batch),
+    .rhs = cxi_axes_rest(b->type.shape.n, &p->rhs_contract, &p->rhs_batch),
+    .batch = cxi_fused_count(a, &p->lhs_batch),
+    .k = cxi_fused_count(a, &p->lhs_contract),
+  };
+  e.m = cxi_fused_count(a, &e.lhs);
+  e.n = cxi_fused_count(b, &e.rhs);
+  return e;
+}
+
 /* Offsets, a, b and their product. */
 int64_t cxi_dot_workspace(const cxi_dot_general_params *p, const cxi_view *a,
                           const cxi_view *b) {
-  const cx_dims lhs =
-      cxi_axes_rest(a->type.shape.n, &p->lhs_contract, &p->lhs_batch);
-  const cx_dims rhs =
-      cxi_axes_rest(b->type.shape.n, &p->rhs_contract, &p->rhs_batch);
-  const int64_t batch = cxi_fused_count(a, &p->lhs_batch),
-                m = cxi_fused_count(a, &lhs), n = cxi_fused_count(b, &rhs),
-                k = cxi_fused_count(a, &p->lhs_contract);
+  const extents e = extents_of(p, a, b);
+  const int64_t m = e.m, n = e.n, k = e.k;
   const int64_t offsets =
-      cxi_size_add(cxi_size_mul(2, cxi_size_add(batch, k)), cxi_size_add(m, n));
+      cxi_size_add(cxi_size_mul(2, cxi_size_add(e.batch, k)), cxi_size_add(m, n));
   const int64_t elements =
       cxi_size_add(cxi_size_add(offsets, cxi_size_mul(m, n)),
                    cxi_size_add(cxi_size_mul(m, k), cxi_size_mul(k, n)));
@@ -139,25 +152,20 @@ void cxi_dot_evaluate(const cxi_dot_general_params *p, const cxi_view *a,
                       const cxi_view *out, void *workspace) {
   if (addend) cxi_view_copy(out, addend);
   if (cxi_dims_count(&out->type.shape) == 0) return;
-  const cx_dims lhs =
-      cxi_axes_rest(a->type.shape.n, &p->lhs_contract, &p->lhs_batch);
-  const cx_dims rhs =
-      cxi_axes_rest(b->type.shape.n, &p->rhs_contract, &p->rhs_batch);
-  const int64_t batch = cxi_fused_count(a, &p->lhs_batch),
-                m = cxi_fused_count(a, &lhs), n = cxi_fused_count(b, &rhs),
-                k = cxi_fused_count(a, &p->lhs_contract);
+  const extents e = extents_of(p, a, b);
+  const int64_t m = e.m, n = e.n, k = e.k;
   int64_t *room = workspace;
   const cxi_fused a_batch = cxi_fuse_axes(a, &p->lhs_batch, &room);
   const cxi_fused b_batch = cxi_fuse_axes(b, &p->rhs_batch, &room);
-  const cxi_fused a_free = cxi_fuse_axes(a, &lhs, &room),
-                  b_free = cxi_fuse_axes(b, &rhs, &room);
+  const cxi_fused a_free = cxi_fuse_axes(a, &e.lhs, &room),
+                  b_free = cxi_fuse_axes(b, &e.rhs, &room);
   const cxi_fused a_inner = cxi_fuse_axes(a, &p->lhs_contract, &room);
   const cxi_fused b_inner = cxi_fuse_axes(b, &p->rhs_contract, &room);
   void *a_packed = room, *b_packed = room + m * k, *sums = room + m * k + k * n;
   const cx_dtype wide = cxi_dot_wide(a->type.type, out->type.type);
   const matrices x = { wide, m, n, k, a_packed, b_packed, sums };
   const int64_t out_bytes = (int64_t)cxi_dtype_bytes(out->type.type);
-  for (int64_t i = 0; i < batch; i++) {
+  for (int64_t i = 0; i < e.batch; i++) {
     pack_rows(wide, a, a_batch.offsets[i], a_free, a_inner, a_packed);
     pack_panels(wide, b, b_batch.offsets[i], b_inner, b_free, b_packed);
     multiply(&x);

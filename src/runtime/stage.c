@@ -216,7 +216,7 @@ cx_buf cx_exe_output(const cx_exe *exe, int i) {
  * captured arrays come before the caller's. */
 static size_t pointer_bytes(const cx_exe *exe) {
   if (exe->n_leading == 0) return 0;
-  return (program_in(exe)->n_in * sizeof(void *) + 63) & ~(size_t)63;
+  return cxi_aligned(program_in(exe)->n_in * sizeof(void *));
 }
 
 size_t cx_exe_workspace(const cx_exe *exe) {

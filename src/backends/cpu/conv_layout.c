@@ -1,6 +1,8 @@
 /* conv_layout.c - how a convolution is cut for the CPU. */
 #include "backends/cpu/conv.h"
 
+#include "base/alloc.h"
+
 enum {
   MAX_PHASES = 1024,
   SLOTS = 16,
@@ -110,7 +112,7 @@ static void choose_blocks(cxi_conv_cut *p) {
 }
 
 static size_t aligned(int64_t elements, size_t width) {
-  return ((size_t)elements * width + 63) & ~(size_t)63;
+  return cxi_aligned((size_t)elements * width);
 }
 
 static size_t take(cxi_conv_cut *p, int64_t elements) {

@@ -1,6 +1,8 @@
 /* evaluate.c - units without kernels: the reference of the row itself. */
 #include "backends/cpu/cpu.h"
 
+#include "base/alloc.h"
+
 #include <string.h>
 
 typedef struct evaluation {
@@ -14,7 +16,7 @@ typedef struct evaluation {
 
 /* The views of a run, then the row's workspace. */
 static size_t views_bytes(size_t n) {
-  return (n * sizeof(cxi_view) + 63) & ~(size_t)63;
+  return cxi_aligned(n * sizeof(cxi_view));
 }
 
 static cxi_view view_of(const cxi_operand *o) {

@@ -3,6 +3,8 @@
 
 #include "backends/cpu/fused.h"
 
+#include "base/alloc.h"
+
 enum { BLOCK = 1024, MAX_TASKS_WITH_MEMORY = 16, TASK_WORK = 1 << 17 };
 static const uint32_t NONE = UINT32_MAX;
 
@@ -365,7 +367,7 @@ static bool add_equation(building *b, uint32_t i) {
 
 static size_t register_bytes(const cxi_pass *f, const cxi_slot *slot) {
   const int64_t n = slot->per_row ? f->block_rows : f->block_rows * f->block_n;
-  return ((size_t)n * slot->bytes + 63) & ~(size_t)63;
+  return cxi_aligned((size_t)n * slot->bytes);
 }
 
 /* Each register gets a piece of the scratch buffer from its first step to its
@@ -410,7 +412,7 @@ static bool place_registers(building *b) {
     }
   }
   f->workspace = f->scratch_bytes;
-  f->scratch_bytes += (b->workspace_bytes + 63) & ~(size_t)63;
+  f->scratch_bytes += cxi_aligned(b->workspace_bytes);
   return true;
 }
 

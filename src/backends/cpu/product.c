@@ -10,6 +10,7 @@
 
 #include "backends/cpu/cpu.h"
 #include "backends/cpu/kernels.h"
+#include "base/alloc.h"
 #include "base/pool.h"
 
 enum { ROW_BLOCK = 128, COLUMN_BLOCK = 480, K_BLOCK = 512, CHUNK = 1024 };
@@ -47,10 +48,6 @@ typedef struct running {
   char *const *bases;
   char *memory;
 } running;
-
-static size_t aligned(size_t bytes) {
-  return (bytes + 63) & ~(size_t)63;
-}
 
 /* -- layout ---------------------------------------------------------------- */
 
@@ -104,7 +101,7 @@ static side side_of(const cxi_operand *o, const cx_dims *batch,
 
 static size_t take(product *p, int64_t count) {
   const size_t at = p->bytes;
-  p->bytes += aligned((size_t)count * cxi_dtype_bytes(p->number));
+  p->bytes += cxi_aligned((size_t)count * cxi_dtype_bytes(p->number));
   return at;
 }
 

@@ -139,8 +139,8 @@ int64_t cxi_dot_workspace(const cxi_dot_general_params *p, const cxi_view *a,
                           const cxi_view *b) {
   const extents e = extents_of(p, a, b);
   const int64_t m = e.m, n = e.n, k = e.k;
-  const int64_t offsets =
-      cxi_size_add(cxi_size_mul(2, cxi_size_add(e.batch, k)), cxi_size_add(m, n));
+  const int64_t offsets = cxi_size_add(
+      cxi_size_mul(2, cxi_size_add(e.batch, k)), cxi_size_add(m, n));
   const int64_t elements =
       cxi_size_add(cxi_size_add(offsets, cxi_size_mul(m, n)),
                    cxi_size_add(cxi_size_mul(m, k), cxi_size_mul(k, n)));

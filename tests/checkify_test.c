@@ -284,6 +284,8 @@ static void messages_show_values(void **state) {
   assert_error(CX_EUSER, "check: x is -5.0 and twice -10");
   cx_check(cx_lit_b(false), "{} of {}", 3, cx_array(int32_t, 1, 2));
   assert_error(CX_EUSER, "check: 3 of [1 2]");
+  cx_check(cx_lit_b(false), "rows {}, then", cx_eye(CX_I32, 2));
+  assert_error(CX_EUSER, "[0 1]], then");
   cx_check(cx_lit_b(false), "no value: {}");
   assert_error(CX_EUSER, "check: no value: {}");
   assert_finds(CX_FN(checks_shown), CX_CHECK_USER, bad,

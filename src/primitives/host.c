@@ -199,9 +199,9 @@ static bool fail_check(const cxi_eval *e, const cxi_view *in) {
   char *text = cxi_debug_text(message, in + 1);
   if (!text)
     return cxi_error_set(e->error, CX_EMEMORY, "no memory for a check");
-  cxi_error_set(e->error, CX_EUSER, "check: %.*s",
-                (int)strcspn(text, "\n") < 400 ? (int)strcspn(text, "\n") : 400,
-                text);
+  const size_t n = strlen(text);
+  if (n && text[n - 1] == '\n') text[n - 1] = 0;
+  cxi_error_set(e->error, CX_EUSER, "check: %.400s", text);
   cxi_free(text);
   return false;
 }

@@ -91,6 +91,46 @@ want 0 "" "$calx" run mlp_loss.calx --inputs mlp_loss.in.safetensors --plan
 want 0 "dropped" "$calx" run "$data/dropout.calx" --inputs \
   "$data/dropout.in.safetensors"
 
+# Files of one argument, whose names lack the argument's: as --save writes.
+cat >sum.calx <<'EOF'
+function sum(p: {a: f32[], b: f32[]}, x: f32[], y: f32[]) -> f32[]
+program @sum(%0: f32[], %1: f32[], %2: f32[], %3: f32[]) {
+  %4: f32[] = sub %0, %1
+  %5: f32[] = mul %4, %2
+  %6: f32[] = add %5, %3
+  return %6
+}
+EOF
+scalars() { # FILE NAME VALUE ...
+  python3 - "$@" <<'EOF'
+import json, struct, sys
+path, *rest = sys.argv[1:]
+values = [float(x) for x in rest[1::2]]
+head = json.dumps({n: {"dtype": "F32", "shape": [],
+                       "data_offsets": [4 * i, 4 * i + 4]}
+                   for i, n in enumerate(rest[::2])}).encode()
+with open(path, "wb") as f:
+    f.write(struct.pack("<Q", len(head)) + head)
+    f.write(struct.pack(f"<{len(values)}f", *values))
+EOF
+}
+want 2 "no ARGUMENT=FILE: q=p" "$calx" run sum.calx q=p
+want 2 "no ARGUMENT=FILE: p" "$calx" run sum.calx p
+want 2 "twice: p=b" "$calx" run sum.calx p=a p=b
+want 2 "--inputs is missing" "$calx" run sum.calx p=a x=b
+want 1 "nowhere" "$calx" run sum.calx p=nowhere.npz x=x y=y
+if command -v python3 >/dev/null; then
+  scalars p.safetensors a 7 b 2
+  scalars x.safetensors array 3
+  scalars xy.safetensors x 3 y 4
+  scalars y.safetensors y 4
+  want 0 19 "$calx" run sum.calx p=p.safetensors --inputs xy.safetensors
+  want 0 19 "$calx" run sum.calx p=p.safetensors x=x.safetensors --inputs \
+    y.safetensors
+  want 1 "sum.calx takes" "$calx" run sum.calx p=x.safetensors --inputs \
+    xy.safetensors
+fi
+
 # -- the page -------------------------------------------------------------------
 
 block() { # LANGUAGE: the first block of it in the page

@@ -1,5 +1,6 @@
 /* run.c - calx run PROGRAM: a program on the arrays of a file. */
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
@@ -10,7 +11,8 @@
 typedef struct run {
   const char *path;
   const char *inputs, *outputs, *executor, *grad;
-  int times;
+  char **own; /* ARGUMENT=FILE */
+  int n_own, times;
   bool plan;
 } run;
 
@@ -28,53 +30,78 @@ static void print_takes(const cx_program *p) {
             cx_show(cx_program_arg(p, i)));
 }
 
-/* A key as its two words: random keys stand in no file. */
-static cx as_key(cx words) {
-  cx_dims shape = cx_shape(words);
-  char text[640], dims[240] = "";
-  int at = 0;
-  for (int i = 0; i + 1 < shape.n; i++)
-    at += snprintf(dims + at, sizeof dims - (size_t)at, "%s%lld", i ? "," : "",
-                   (long long)shape.d[i]);
-  snprintf(text, sizeof text,
-           "program @wrap(%%0: u32[%s%s2]) { %%1: key[%s] = random_wrap %%0 "
-           "return %%1 }",
-           dims, *dims ? "," : "", dims);
-  return cx_call(cx_parse(text), words);
-}
-
+/* Random keys stand in files as their two words. */
 static cx leaf_like(cx like, cx leaf) {
-  return cx_type(like) == CX_KEY && cx_type(leaf) == CX_U32 ? as_key(leaf)
-                                                            : leaf;
+  return cx_type(like) == CX_KEY && cx_type(leaf) == CX_U32
+             ? cx_wrap_key_data(leaf)
+             : leaf;
 }
 
-/* The argument from the file's tree: what stands at its name. */
-static cx argument_of(const cx_program *p, int i, cx tree) {
-  const char *name = cx_program_arg_name(p, i);
-  cx like = cx_program_arg(p, i), leaves[1024];
+/* The leaf of a tree: at NAME.PATH, at PATH without a name; a file of one
+ * array calls it "array". */
+static cx leaf_at(cx tree, const char *name, const char *path) {
+  if (*name) return cx_get(tree, "%s%s%s", name, *path ? "." : "", path);
+  return cx_get(tree, "%s", *path ? path : "array");
+}
+
+/* An argument from the tree that has it under its name, or is it: "". */
+static cx argument_of(cx like, cx tree, const char *name) {
   const int n = cx_leaf_count(like);
-  if (n > 1024) return cx_tree_match(like, cx_get(tree, "%s", name), NULL);
-  for (int k = 0; k < n; k++) {
-    const char *path = cx_leaf_path(like, k);
-    leaves[k] = leaf_like(cx_leaf(like, k),
-                          cx_get(tree, "%s%s%s", name, *path ? "." : "", path));
+  cx *leaves = malloc((size_t)n * sizeof *leaves + 1);
+  if (!leaves) return cx_fail(CX_EMEMORY, "out of memory");
+  for (int k = 0; k < n && cx_ok(); k++)
+    leaves[k] =
+        leaf_like(cx_leaf(like, k), leaf_at(tree, name, cx_leaf_path(like, k)));
+  const cx made = cx_ok() ? cx_unflatten(like, n, leaves) : cx_none();
+  free(leaves);
+  return made;
+}
+
+/* Of the argument whose name has n characters; -1: there is none. */
+static int place_of(const cx_program *p, const char *name, size_t n) {
+  for (int i = 0; i < cx_program_args(p); i++) {
+    const char *own = cx_program_arg_name(p, i);
+    if (n && strlen(own) == n && !memcmp(own, name, n)) return i;
   }
-  return cx_unflatten(like, n, leaves);
+  return -1;
+}
+
+/* The files of single arguments; false, said, if one is no argument's. */
+static bool own_files(const cx_program *p, const run *r, const char **files) {
+  for (int i = 0; i < r->n_own; i++) {
+    const char *file = strchr(r->own[i], '=');
+    const int place =
+        file ? place_of(p, r->own[i], (size_t)(file - r->own[i])) : -1;
+    if (place < 0) return wrong("no ARGUMENT=FILE: ", r->own[i]), false;
+    if (files[place]) return wrong("twice: ", r->own[i]), false;
+    files[place] = file + 1;
+  }
+  return true;
 }
 
 /* Arguments without names: the file's arrays in order. */
+static cx argument(const cx_program *p, int i, const char *file, cx rest) {
+  const cx like = cx_program_arg(p, i);
+  const char *name = cx_program_arg_name(p, i);
+  if (file) return argument_of(like, cx_load(file), "");
+  return *name ? argument_of(like, rest, name)
+               : leaf_like(like, cx_leaf(rest, i));
+}
+
 static bool arguments_of(const cx_program *p, const run *r, cx *args) {
   const int n = cx_program_args(p);
-  if (!r->inputs && n) {
+  const char *files[CX_MAX_ARGS] = { 0 };
+  bool missing = false;
+  if (!own_files(p, r, files)) return false;
+  for (int i = 0; i < n; i++) missing |= !files[i];
+  if (!r->inputs && missing) {
     wrong("--inputs is missing; it takes", "");
     print_takes(p);
     return false;
   }
-  cx tree = r->inputs ? cx_load(r->inputs) : cx_none();
-  if (!cx_ok()) return false;
-  for (int i = 0; i < n; i++)
-    args[i] =
-        *cx_program_arg_name(p, i) ? argument_of(p, i, tree) : cx_leaf(tree, i);
+  cx rest = r->inputs ? cx_load(r->inputs) : cx_none();
+  for (int i = 0; i < n && cx_ok(); i++)
+    args[i] = argument(p, i, files[i], rest);
   if (cx_ok()) return true;
   fprintf(stderr, "calx run: %s takes\n", r->path);
   print_takes(p);
@@ -87,13 +114,6 @@ static double now(void) {
   struct timespec t;
   clock_gettime(CLOCK_MONOTONIC, &t);
   return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
-/* Of the argument that is named; -1: there is none. */
-static int place_of(const cx_program *p, const char *name) {
-  for (int i = 0; i < cx_program_args(p); i++)
-    if (!strcmp(cx_program_arg_name(p, i), name)) return i;
-  return -1;
 }
 
 static void print_leaf(cx tree, int i) {
@@ -133,7 +153,7 @@ static int run_program(const run *r, const cx_program *p) {
   if (!arguments_of(p, r, args)) return command_status() ? 1 : 2;
   cx_fn f = cx_program_fn(p);
   if (r->grad) {
-    const int place = place_of(p, r->grad);
+    const int place = place_of(p, r->grad, strlen(r->grad));
     if (place < 0) return wrong("no argument is called ", r->grad);
     f = cx_value_and_grad(f, .wrt = CX_ARGS(place));
   }
@@ -164,16 +184,17 @@ int command_run(int argc, char **argv) {
     { "plan", OPTION_FLAG, &r.plan, 0, 0, " prints its buffers, runs nothing" },
   };
   int status;
-  const int given = argc > 1 && argv[1][0] != '-'; /* the program */
+  int given = 0; /* the program and files of arguments */
+  while (given + 1 < argc && argv[given + 1][0] != '-') given++;
   if (!options_read(
           "run", argc - given, argv + given,
-          "usage: calx run PROGRAM [OPTIONS]\n\n"
-          "Runs a program (.calx, docs/porting.md) on the arrays of a "
-          "file.\n",
+          "usage: calx run PROGRAM [ARGUMENT=FILE ...] [OPTIONS]\n\n"
+          "Runs a program (.calx, docs/porting.md) on the arrays of files.\n"
+          "Arguments without a file of their own are in --inputs.\n",
           options, (int)(sizeof options / sizeof *options), &status))
     return status;
   if (!given) return wrong("a program is missing", "; --help");
-  r.path = argv[1];
+  r.path = argv[1], r.own = argv + 2, r.n_own = given - 1;
   cx_ctx *ctx = cx_open(r.executor);
   cx_program *p = ctx ? cx_program_load(r.path) : NULL;
   status = p ? run_program(&r, p) : command_status();

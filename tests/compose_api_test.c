@@ -82,6 +82,11 @@ static void test_products(void **state) {
   VALUES(
       cx_segment_sum(cx_array(float, 1, 2, 4, 8), cx_array(int, 0, 2, 0, 7), 3),
       5, 0, 2);
+  cx ids = cx_array(int, -1, 0, -3, 2), of = cx_array(float, 1, 2, 4, 8);
+  VALUES(cx_segment_sum(of, ids, 3), 2, 0, 8);
+  VALUES(cx_segment_sum(of, cx_cast(ids, CX_I8), 3), 2, 0, 8);
+  VALUES(cx_segment_sum(of, cx_cast(ids, CX_U32), 3), 2, 0, 8);
+  VALUES(cx_sum(cx_segment_sum(of, cx_cast(ids, CX_I8), 300)), 10);
 }
 
 CX_DEF(sums, x, y) {
@@ -136,6 +141,8 @@ static void test_refused(void **state) {
   REFUSED(CX_ESHAPE, "cov: wants (n, m), got f32[3]", cx_cov(x, 1));
   REFUSED(CX_ESHAPE, "segment_sum: f32[2,3] by the ids i32[3] into 4",
           cx_segment_sum(m, cx_array(int, 0, 1, 2), 4));
+  REFUSED(CX_EDTYPE, "segment_sum: indices must be integers, got f32[3]",
+          cx_segment_sum(x, x, 4));
 }
 
 int main(void) {

@@ -63,7 +63,7 @@ CX_API CX_USED cx cx_meshgrid_(int n, const cx *arrays, const char *at);
  * default is ddof 1. */
 #define cx_cov(a, ddof) cx_cov_((a), (ddof), CX_AT)
 /* Sums of a (n, ...) by segment, ids integers (n): (segments, ...). Ids out of
- * range are dropped. */
+ * range, negative ones too, are dropped. */
 #define cx_segment_sum(a, ids, segments) \
   cx_segment_sum_((a), (ids), (segments), CX_AT)
 CX_API CX_USED cx cx_tensordot_(cx a, cx b, int n, const char *at);

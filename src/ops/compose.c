@@ -10,6 +10,7 @@
 #include "calx/shape.h"
 #include "calx/tree.h"
 #include "ops/ops.h"
+#include "ops/subscript.h"
 
 static cx one(cx_op op, cx a) {
   return cx_unary_(op, a, NULL);
@@ -265,7 +266,7 @@ cx cx_segment_sum_(cx a, cx ids, int64_t segments, const char *at) {
   const cxi_name before = cxi_enter(at);
   cx poison;
   if (!cxi_operand("segment_sum", &a, &poison) ||
-      !cxi_operand("segment_sum", &ids, &poison))
+      !cxi_integer_operand("segment_sum", &ids, &poison))
     return cxi_leave(before, poison);
   cx_dims shape = cxi_shape_at(a);
   const cx_dims own = cxi_shape_at(ids);
@@ -278,7 +279,11 @@ cx cx_segment_sum_(cx a, cx ids, int64_t segments, const char *at) {
   shape.d[0] = segments;
   const cx zeros = cx_full_(cx_lit_i(0), cxi_dtype_at(a), shape, NULL);
   const cx_at_opt opt = { .size_ = sizeof opt };
+  /* Negative indices would count from the end; past it they are dropped. */
+  const cx negative = two(CX_OP_LT, ids, cx_lit_i(0));
+  const cx wide = cx_cast_(ids, CX_I64, NULL);
+  const cx places = choose(negative, cx_lit_i(segments), wide);
   return cxi_leave(before, cx_update_(CX_AT_ADD, zeros, 1,
-                                      (const cx_ix[]){ cx_ix_array_(ids) }, a,
-                                      opt, NULL));
+                                      (const cx_ix[]){ cx_ix_array_(places) },
+                                      a, opt, NULL));
 }

@@ -58,6 +58,10 @@ printf '{"jaxpr": {"in": 5, "eqns": {}, "out": "x"}, "signature": "s"}' >odd.jso
 want 1 "odd.json" "$calx" import odd.json g.calx
 record sin "function f(x: f32[4]) -> f32[3]" >misfit.json
 want 1 "the signature's input 0 is f32[4]" "$calx" import misfit.json g.calx
+for p in dot_general conv_general_dilated scatter-add clamp; do
+  record $p "$signature" | sed 's/"i": \[0\]/"i": []/' >few.json
+  want 1 "few.json: an operand is missing" "$calx" import few.json g.calx
+done
 # Three hundred jaxprs inside each other.
 python3 - <<'EOF' 2>/dev/null || echo '{}' >deep.json
 text = '{"consts":[],"in":[],"eqns":[],"out":[]}'

@@ -30,12 +30,15 @@ typedef struct jaxpr_room {
   ref refs[];
 } jaxpr_room;
 
-enum { MOST_REFS = 1 << 20, DEEPEST = 256 };
+/* Handlers read three operands and write two results without asking how many
+ * a record has: those that are missing are empty. */
+enum { MOST_REFS = 1 << 20, LEAST_REFS = 3, DEEPEST = 256 };
 
 ref *jaxpr_refs(jaxpr_writer *w, size_t n) {
   static ref none;
   jaxpr_room *room = NULL;
-  if (n < MOST_REFS) room = calloc(1, sizeof *room + (n + 1) * sizeof(ref));
+  if (n < MOST_REFS)
+    room = calloc(1, sizeof *room + (n + LEAST_REFS) * sizeof(ref));
   if (!room) {
     jaxpr_fail(w, "out of memory, or too many operands");
     return &none;
@@ -63,6 +66,8 @@ static ref fresh(jaxpr_program *p, cx_dtype dtype, cx_dims shape) {
 
 static void write_equation(jaxpr_program *p, int n_out, const ref *out, int n,
                            const ref *in, const char *call, va_list args) {
+  for (int i = 0; i < n; i++)
+    if (!*in[i].text) jaxpr_fail(p->w, "an operand is missing");
   for (int i = 0; i < n_out; i++)
     fprintf(p->body, "%s%s: %s", i ? ", " : "  ", out[i].text,
             jaxpr_type(out[i].dtype, out[i].shape));

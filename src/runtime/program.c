@@ -180,12 +180,16 @@ cx_program *cx_program_parse_(const char *text, const char *at) {
   return read_source(&s, "parse");
 }
 
-cx_fn cx_parse_(const char *text, const char *at) {
-  cxi_name before __attribute__((cleanup(cxi_left), unused)) = cxi_enter(at);
-  cx_program *program = cx_program_parse_(text, NULL);
-  cx_fn f = cx_program_fn_(program, NULL);
+/* The function, which outlives the program. */
+static cx_fn fn_of(cx_program *program) {
+  const cx_fn f = cx_program_fn_(program, NULL);
   cx_program_free(program);
   return f;
+}
+
+cx_fn cx_parse_(const char *text, const char *at) {
+  cxi_name before __attribute__((cleanup(cxi_left), unused)) = cxi_enter(at);
+  return fn_of(cx_program_parse_(text, NULL));
 }
 
 /* "load_fn: PATH"; the path may be of any length, the error is cut. */
@@ -214,10 +218,7 @@ cx_program *cx_program_load_(const char *path, const char *at) {
 
 cx_fn cx_load_fn_(const char *path, const char *at) {
   cxi_name before __attribute__((cleanup(cxi_left), unused)) = cxi_enter(at);
-  cx_program *program = cx_program_load_(path, NULL);
-  cx_fn f = cx_program_fn_(program, NULL);
-  cx_program_free(program);
-  return f;
+  return fn_of(cx_program_load_(path, NULL));
 }
 
 /* -- what it takes -------------------------------------------------------- */

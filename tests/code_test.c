@@ -70,6 +70,16 @@ static const char *const loops[] = {
   "program @f(%0: i32[], %1: f64[100]) {"
   " %2: i32[], %3: f64[100] = while[cond=@cond, body=@body, n_cond_consts=0,"
   " n_body_consts=0] %0, %1 return %2, %3 }",
+  /* columns apart from each other: more than are written out */
+  "program @step(%0: f32[1200,4], %1: f32[4]) {"
+  " %2: f32[1200] = dot_general[lhs_contract=(0), rhs_contract=(1),"
+  " lhs_batch=(), rhs_batch=(), type=f32] %1, %0"
+  " %3: f32[4] = slice[start=(3), limit=(1199), strides=(300)] %2"
+  " %4: f32[4] = tanh %3 return %4, %2, %2 }"
+  "program @f(%0: f32[1200,4], %1: f32[4]) {"
+  " %2: f32[4], %3: f32[3,1200], %4: f32[3,1200] = scan[body=@step,"
+  " length=3, reverse=false, n_consts=1, n_carry=1, unroll=1] %0, %1"
+  " return %2, %3, %4 }",
 };
 
 static bool there(void) {

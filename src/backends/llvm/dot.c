@@ -6,6 +6,7 @@
 enum {
   MOST_WORK = 16384,  /* multiply-adds; more is for packed kernels */
   WRITTEN_OUT = 64,   /* multiply-adds without a loop */
+  MOST_CHUNKS = 128,  /* of columns, each written out */
   CHAINS = 8          /* side by side */
 };
 
@@ -66,8 +67,13 @@ static bool loops(const product *p) {
          p->a.free.n <= 1 && p->b.free.n <= 1;
 }
 
+/* Columns in a register: several where they lie side by side. */
+static int widest_of(const cxi_codegen *e, const product *p) {
+  const bool dense = p->n == 1 || step_of(&p->b.free) == 1;
+  return dense ? (int)(e->vector_bytes / (int64_t)cxi_dtype_bytes(p->type)) : 1;
+}
+
 static bool takes(const cxi_codegen *e, const cxi_unit *u) {
-  (void)e;
   if (u->kind != CXI_UNIT_ONE || u->row->prim != CXI_PRIM_dot_general)
     return false;
   const cx_dtype type = u->results[0].type.type;
@@ -77,7 +83,9 @@ static bool takes(const cxi_codegen *e, const cxi_unit *u) {
   for (uint32_t i = 0; i < u->n_operands; i++)
     if (cxi_count(&u->operands[i]) == 0) return false;
   const product p = product_of(u);
-  return work(&p) <= WRITTEN_OUT || (work(&p) <= MOST_WORK && loops(&p));
+  return work(&p) <= WRITTEN_OUT ||
+         (work(&p) <= MOST_WORK && loops(&p) &&
+          p.n / widest_of(e, &p) <= MOST_CHUNKS);
 }
 
 static LLVMValueRef fused(cxi_codegen *e, LLVMValueRef a, LLVMValueRef b,
@@ -188,8 +196,7 @@ static void emit_chains(const emission *x, LLVMValueRef i, int n_chunks,
 static void emit_loops(const emission *x) {
   const product *p = x->p;
   cxi_codegen *e = x->e;
-  const bool dense = p->n == 1 || step_of(&p->b.free) == 1;
-  const int widest = dense ? (int)(e->vector_bytes / x->bytes) : 1;
+  const int widest = widest_of(e, p);
   const cxi_for rows = cxi_for_open(e, p->m, 1);
   cxi_chunk chunks[CHAINS];
   int n_chunks = 0;

@@ -183,6 +183,69 @@ static void test_middle(void **state) {
   cxi_code_set(before);
 }
 
+/* -- a body of many kernels, on a small stack -------------------------------- */
+
+enum { KERNELS = 100, LONG = 250 };
+
+/* tanh of tanh of ..., each a row of a kernel. */
+static const char *many_kernels(char *text, size_t size) {
+  int at = snprintf(text, size, "program @step(%%0: f64[%d]) {", LONG);
+  for (int i = 0; i < KERNELS; i++)
+    at += snprintf(text + at, size - (size_t)at, " %%%d: f64[%d] = tanh %%%d",
+                   i + 1, LONG, i);
+  snprintf(text + at, size - (size_t)at,
+           " return %%%d }program @f(%%0: f64[%d]) { %%1: f64[%d] ="
+           " scan[body=@step, length=3, reverse=false, n_consts=0, n_carry=1,"
+           " unroll=1] %%0 return %%1 }",
+           KERNELS, LONG, LONG);
+  return text;
+}
+
+typedef struct long_call {
+  const cxi_executable *exe;
+  double in[LONG], out[LONG];
+  bool good;
+} long_call;
+
+static void *run_long(void *argument) {
+  long_call *c = argument;
+  const void *in[] = { c->in };
+  void *out[] = { c->out };
+  void *workspace = cxi_alloc_aligned(cxi_executable_workspace(c->exe));
+  cxi_error error = { 0 };
+  c->good = workspace &&
+            cxi_executable_run(c->exe, in, out, workspace, 1, &error);
+  cxi_free(workspace);
+  return NULL;
+}
+
+static void test_stack(void **state) {
+  (void)state;
+  if (!there()) skip();
+  static char text[8192];
+  static long_call want, got;
+  const cxi_code_when before = cxi_code_set(CXI_CODE_OFF);
+  cxi_executable *exe = compile(many_kernels(text, sizeof text));
+  for (int i = 0; i < LONG; i++) want.in[i] = 0.01 * i;
+  want.exe = exe;
+  got = want;
+  run_long(&want);
+  cxi_code_set(CXI_CODE_NOW);
+  run_long(&got); /* makes the code, for which LLVM needs a stack */
+  memset(got.out, 0, sizeof got.out);
+  pthread_attr_t small;
+  pthread_t thread;
+  pthread_attr_init(&small);
+  assert_int_equal(pthread_attr_setstacksize(&small, 128 << 10), 0);
+  assert_int_equal(pthread_create(&thread, &small, run_long, &got), 0);
+  pthread_join(thread, NULL);
+  pthread_attr_destroy(&small);
+  assert_true(want.good && got.good);
+  assert_memory_equal(want.out, got.out, sizeof want.out);
+  cxi_executable_release(exe);
+  cxi_code_set(before);
+}
+
 /* -- a library that is missing, or another's --------------------------------- */
 
 /* In a process of its own, since a library that is open stays so. */
@@ -231,7 +294,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
     cmocka_unit_test(test_missing), cmocka_unit_test(test_wrong),
     cmocka_unit_test(test_bits), cmocka_unit_test(test_middle),
-    cmocka_unit_test(test_fork)
+    cmocka_unit_test(test_stack), cmocka_unit_test(test_fork)
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -18,7 +18,8 @@ enum {
   CXI_SMALL = 16,     /* elements of an array in registers */
   CXI_UNROLLED = 64,  /* elements of a pass written out one by one */
   CXI_LONG_ROW = 256, /* elements of a row whose values stay in registers */
-  CXI_LARGE = 8192    /* elements of a pass left to tier 0 */
+  CXI_LARGE = 8192,   /* elements of a pass left to tier 0 */
+  CXI_KERNEL_ROOMS = 4 /* a kernel's result and operands */
 };
 
 typedef struct cxi_codegen {
@@ -29,6 +30,7 @@ typedef struct cxi_codegen {
   LLVMBuilderRef b, locals; /* `locals` is where variables are made */
   LLVMValueRef function, running, table;
   LLVMTypeRef ptr, i64, i32, i8, i1;
+  LLVMValueRef rooms[CXI_KERNEL_ROOMS]; /* rows for kernels; NULL: not yet */
   cxi_arena *arena;  /* of the code */
   const void **calls;
   uint32_t n_calls, cap_calls;

@@ -332,6 +332,13 @@ static cx_dtype kernel_type(cx_dtype type, bool wide) {
   return wide && cxi_is_half(type) ? CX_F32 : type;
 }
 
+/* A row of any dtype in memory. All calls share the rooms, so that the stack
+ * does not grow with the number of equations. */
+static LLVMValueRef kernel_room(cxi_codegen *e, uint32_t i) {
+  if (!e->rooms[i]) e->rooms[i] = cxi_local(e, CX_U64, CXI_LONG_ROW);
+  return e->rooms[i];
+}
+
 /* One call for all chunks: their operands to memory, the result back. */
 static void call_kernel(const pass *p, const cxi_op *op, const spot *row) {
   cxi_codegen *e = p->e;
@@ -341,14 +348,14 @@ static void call_kernel(const pass *p, const cxi_op *op, const spot *row) {
   const uint32_t n_chunks = per_row ? 1 : p->n_chunks;
   const int64_t n = per_row ? 1 : p->n;
   const cx_dtype type = kernel_type(op->type, wide);
-  LLVMValueRef in[] = { cxi_int(e, n), cxi_local(e, type, n),
+  LLVMValueRef in[] = { cxi_int(e, n), kernel_room(e, 0),
                         LLVMConstNull(e->ptr), LLVMConstNull(e->ptr),
                         LLVMConstNull(e->ptr),
                         cxi_int(e, cxi_cpu_kernel_number(op->row->prim,
                                                          op->params)) };
   for (uint32_t k = 0; k < op->n_in; k++) {
     const cx_dtype from = kernel_type(source_type(p->u, op, k), wide);
-    in[2 + k] = cxi_local(e, from, n);
+    in[2 + k] = kernel_room(e, 1 + k);
     for (uint32_t c = 0; c < n_chunks; c++) {
       spot s = *row;
       s.at = p->chunks[c].at;

@@ -178,13 +178,13 @@ static bool generate(const cxi_unit *loop, cxi_code *out) {
   char name[32];
   *out = (cxi_code){ 0 };
   cxi_arena arena = { 0 };
-  cxi_codegen e = { .host = host,
-                    .vector_bytes = host->target.vector_bytes,
-                    .c = LLVMContextCreate() };
   owner *own = cxi_arena_alloc(&arena, sizeof *own);
   if (!own) return false;
-  e.arena = &own->arena;
   own->arena = arena;
+  cxi_codegen e = { .host = host,
+                    .vector_bytes = host->target.vector_bytes,
+                    .c = LLVMContextCreate(),
+                    .arena = &own->arena };
   e.report = cxi_arena_print(e.arena, "%s", "");
   out->owner = own;
   snprintf(name, sizeof name, "cxi_loop_%u", made++);

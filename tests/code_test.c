@@ -290,11 +290,46 @@ static void test_fork(void **state) {
   cxi_code_set(before);
 }
 
+static void *make_again(void *argument) {
+  (void)argument;
+  for (int i = 0; i < 5; i++) compare_all();
+  return NULL;
+}
+
+/* A child forked while another thread makes code can release its own. */
+static void test_fork_while_making(void **state) {
+  (void)state;
+  if (!there()) skip();
+  const cxi_code_when before = cxi_code_set(CXI_CODE_NOW);
+  static long_call c;
+  static char text[8192];
+  c.exe = compile(many_kernels(text, sizeof text));
+  run_long(&c);
+  pthread_t thread;
+  assert_int_equal(pthread_create(&thread, NULL, make_again, NULL), 0);
+  for (int i = 0; i < 20; i++) {
+    usleep(5000);
+    const pid_t child = fork();
+    if (child == 0) {
+      alarm(20); /* rather than wait for good */
+      cxi_executable_release((cxi_executable *)(uintptr_t)c.exe);
+      _exit(0);
+    }
+    int status;
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+  }
+  pthread_join(thread, NULL);
+  cxi_executable_release((cxi_executable *)(uintptr_t)c.exe);
+  cxi_code_set(before);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
     cmocka_unit_test(test_missing), cmocka_unit_test(test_wrong),
     cmocka_unit_test(test_bits), cmocka_unit_test(test_middle),
-    cmocka_unit_test(test_stack), cmocka_unit_test(test_fork)
+    cmocka_unit_test(test_stack), cmocka_unit_test(test_fork),
+    cmocka_unit_test(test_fork_while_making)
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -107,8 +107,15 @@ static void *open_library(void) {
   return library ? library : dlopen("libcalx_llvm.so", RTLD_NOW | RTLD_LOCAL);
 }
 
+static void take_lock(void) { pthread_mutex_lock(&lock); }
+
+static void give_lock(void) { pthread_mutex_unlock(&lock); }
+
+/* A fork waits for code that is being made: its child, which has no thread
+ * that would give the lock back, could not release code otherwise. */
 static void open_plugin(void) {
   tried = true;
+  pthread_atfork(take_lock, give_lock, give_lock);
   void *library = open_library();
   if (!library) {
     why = "libcalx_llvm.so is not there";

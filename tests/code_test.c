@@ -183,6 +183,44 @@ static void test_middle(void **state) {
   cxi_code_set(before);
 }
 
+/* -- short loops, run often --------------------------------------------------- */
+
+static const char *const short_loops[] = {
+  "program @step(%0: f64[]) { %1: f64[] = mul %0, 0.5: f64 return %1 }"
+  "program @f(%0: f64[]) { %1: f64[] = scan[body=@step, length=40,"
+  " reverse=false, n_consts=0, n_carry=1, unroll=1] %0 return %1 }",
+  "program @cond(%0: f64[]) { %1: bool[] = gt %0, 1e-9: f64 return %1 }"
+  "program @body(%0: f64[]) { %1: f64[] = mul %0, 0.5: f64 return %1 }"
+  "program @f(%0: f64[]) { %1: f64[] = while[cond=@cond, body=@body,"
+  " n_cond_consts=0, n_body_consts=0] %0 return %1 }",
+};
+
+/* Every step counts: code after 200,000 units, however few a run has. */
+static void test_short(void **state) {
+  (void)state;
+  if (!there()) skip();
+  const cxi_code_when before = cxi_code_set(CXI_CODE_AUTO);
+  for (size_t i = 0; i < sizeof short_loops / sizeof *short_loops; i++) {
+    cxi_executable *exe = compile(short_loops[i]);
+    void *workspace = cxi_alloc_aligned(cxi_executable_workspace(exe));
+    const double x = 1;
+    double y = 0, first = 0;
+    const void *in[] = { &x };
+    void *out[] = { &y };
+    cxi_error error = { 0 };
+    const uint64_t loops_before = cxi_code_now().loops;
+    for (int run = 0; run < 7000; run++) {
+      assert_true(cxi_executable_run(exe, in, out, workspace, 1, &error));
+      if (run == 0) first = y;
+      assert_true(y == first);
+    }
+    assert_int_equal(cxi_code_now().loops - loops_before, 1);
+    cxi_free(workspace);
+    cxi_executable_release(exe);
+  }
+  cxi_code_set(before);
+}
+
 /* -- a body of many kernels, on a small stack -------------------------------- */
 
 enum { KERNELS = 100, LONG = 250 };
@@ -328,7 +366,8 @@ int main(void) {
   const struct CMUnitTest tests[] = {
     cmocka_unit_test(test_missing), cmocka_unit_test(test_wrong),
     cmocka_unit_test(test_bits), cmocka_unit_test(test_middle),
-    cmocka_unit_test(test_stack), cmocka_unit_test(test_fork),
+    cmocka_unit_test(test_short), cmocka_unit_test(test_stack),
+    cmocka_unit_test(test_fork),
     cmocka_unit_test(test_fork_while_making)
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -106,11 +106,10 @@ static void advance_rows(char **to, const rows *r, uint32_t n, int64_t step) {
   for (uint32_t k = 0; k < n; k++) to[k] += step * r[k].bytes;
 }
 
-/* Generated code for the steps from i on, if it is there or due. */
-static const cxi_code *look(const loop *l, int64_t i) {
-  if (i % CXI_HOT_STEPS) return NULL;
+/* Generated code, if it is there or due; `steps` more are counted. */
+static const cxi_code *look(const loop *l, int64_t steps) {
   const int64_t step = l->body->n_thunks + (l->cond ? l->cond->n_thunks : 0);
-  return cxi_hot_code(l->hot, i ? CXI_HOT_STEPS * step : step);
+  return l->hot ? cxi_hot_code(l->hot, steps * step) : NULL;
 }
 
 /* All steps that are left. */
@@ -139,9 +138,12 @@ static bool run_scan(const void *state, char *const *bases,
   bind_rows(x, l->xs, l->n_xs, bases, start);
   bind_rows(y, l->ys, l->n_ys, bases, start);
   for (int64_t i = 0; i < l->length; i++) {
-    const cxi_code *code = l->hot ? look(l, i) : NULL;
+    const int64_t left = l->length - i; /* counted as they begin */
+    const cxi_code *code =
+        i % CXI_HOT_STEPS ? NULL
+                          : look(l, left < CXI_HOT_STEPS ? left : CXI_HOT_STEPS);
     if (code) {
-      if (!run_code(l, code, bases, l->length - i, running)) return false;
+      if (!run_code(l, code, bases, left, running)) return false;
       break;
     }
     if (!cxi_plan_run(l->body, memory, running)) return false;
@@ -166,14 +168,18 @@ static bool run_while(const void *state, char *const *bases,
   c.out[0] = (char *)verdict;
   start_carries(l, bases, carry_in, b.out, true);
   for (int64_t i = 0;; i++) {
-    const cxi_code *code = l->hot ? look(l, i) : NULL;
+    const cxi_code *code =
+        i % CXI_HOT_STEPS ? NULL : look(l, i ? CXI_HOT_STEPS : 0);
     if (code) {
       if (!run_code(l, code, bases, 0, running)) return false;
       break;
     }
     for (uint32_t k = 0; k < l->n_carry; k++) tested[k] = carry_in[k];
     if (!cxi_plan_run(l->cond, cond_memory, running)) return false;
-    if (!*verdict) break;
+    if (!*verdict) {
+      look(l, i % CXI_HOT_STEPS); /* for later runs */
+      break;
+    }
     if (!cxi_plan_run(l->body, memory, running)) return false;
     swap_carries(l, bases, carry_in, b.out);
   }

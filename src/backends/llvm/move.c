@@ -26,16 +26,6 @@ static bool takes_copy(const copying *c) {
   return count <= CXI_UNROLLED || line_of(c) == count;
 }
 
-static int64_t offset_of(const cx_dims *shape, const int64_t *strides,
-                         int64_t i) {
-  int64_t offset = 0;
-  for (int axis = shape->n - 1; axis >= 0; axis--) {
-    offset += i % shape->d[axis] * strides[axis];
-    i /= shape->d[axis];
-  }
-  return offset;
-}
-
 /* Elements side by side go as a whole. */
 static void emit_copy(cxi_codegen *e, const copying *c, LLVMValueRef to,
                       LLVMValueRef from) {
@@ -46,15 +36,17 @@ static void emit_copy(cxi_codegen *e, const copying *c, LLVMValueRef to,
     cxi_copy_elements(e, c->type, to, from, count);
     return;
   }
+  const cxi_pattern in = cxi_pattern_of(&c->shape, c->from),
+                    out = cxi_pattern_of(&c->shape, c->to);
   for (int64_t i = 0; i < count; i++) {
     const LLVMValueRef x = LLVMBuildLoad2(
         e->b, memory,
-        cxi_after(e, from, offset_of(&c->shape, c->from, i) * bytes), "");
+        cxi_after(e, from, cxi_pattern_offset(&in, i) * bytes), "");
     LLVMSetAlignment(x, (unsigned)bytes);
     LLVMSetAlignment(
         LLVMBuildStore(
             e->b, x,
-            cxi_after(e, to, offset_of(&c->shape, c->to, i) * bytes)),
+            cxi_after(e, to, cxi_pattern_offset(&out, i) * bytes)),
         (unsigned)bytes);
   }
 }
@@ -204,12 +196,14 @@ static bool takes_window(const cxi_codegen *e, const cxi_unit *u) {
 static void emit_sums(cxi_codegen *e, const copying *c, LLVMValueRef to,
                       LLVMValueRef from) {
   const int64_t bytes = (int64_t)cxi_dtype_bytes(c->type);
+  const cxi_pattern in = cxi_pattern_of(&c->shape, c->from),
+                    out = cxi_pattern_of(&c->shape, c->to);
   for (int64_t i = 0; i < cxi_dims_count(&c->shape); i++) {
     const LLVMValueRef at =
-        cxi_after(e, to, offset_of(&c->shape, c->to, i) * bytes);
+        cxi_after(e, to, cxi_pattern_offset(&out, i) * bytes);
     const LLVMValueRef x = cxi_load(
         e, c->type,
-        cxi_after(e, from, offset_of(&c->shape, c->from, i) * bytes), 1);
+        cxi_after(e, from, cxi_pattern_offset(&in, i) * bytes), 1);
     cxi_store(e, c->type, at,
               cxi_operation2(e, CXI_PRIM_add, c->type,
                              cxi_load(e, c->type, at, 1), x, 1),

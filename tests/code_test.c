@@ -50,7 +50,8 @@ static const char *const loops[] = {
   " n_consts=0, n_carry=2, unroll=1] %0, %1 return %2, %3 }",
   /* integers: wrapping, division by what is 0 at times, shifts beyond */
   "program @step(%0: i8[20], %1: u64[]) {"
-  " %2: i8[20] = mul %0, 37: i8 %3: i8[20] = sub %0, 5: i8 %4: i8[20] = div %2, %3"
+  " %2: i8[20] = mul %0, 37: i8 %3: i8[20] = sub %0, 5: i8 %4: i8[20] = div "
+  "%2, %3"
   " %5: i8[20] = rem %2, %3 %6: i8[20] = shift_left %5, %0"
   " %7: i8[20] = max %4, %6 %8: u64[] = mul %1, 6364136223846793005: u64"
   " %9: u64[] = add %8, 1442695040888963407: u64"
@@ -118,7 +119,7 @@ static void test_bits(void **state) {
   cxi_code_set(before);
 }
 
-/* -- in the middle of a loop, by several threads ---------------------------- */
+/* -- in the middle of a loop, by several threads --------------------------- */
 
 static const char long_loop[] =
     "program @step(%0: f64[3], %1: f64[3]) {"
@@ -153,8 +154,8 @@ static void *run(void *argument) {
   void *out[] = { c->out[0], c->out[1] };
   void *workspace = cxi_alloc_aligned(cxi_executable_workspace(c->exe));
   cxi_error error = { 0 };
-  c->good = workspace &&
-            cxi_executable_run(c->exe, in, out, workspace, 1, &error);
+  c->good =
+      workspace && cxi_executable_run(c->exe, in, out, workspace, 1, &error);
   cxi_free(workspace);
   return NULL;
 }
@@ -183,7 +184,7 @@ static void test_middle(void **state) {
   cxi_code_set(before);
 }
 
-/* -- short loops, run often --------------------------------------------------- */
+/* -- short loops, run often ------------------------------------------------ */
 
 static const char *const short_loops[] = {
   "program @step(%0: f64[]) { %1: f64[] = mul %0, 0.5: f64 return %1 }"
@@ -221,7 +222,7 @@ static void test_short(void **state) {
   cxi_code_set(before);
 }
 
-/* -- a body of many kernels, on a small stack -------------------------------- */
+/* -- a body of many kernels, on a small stack ------------------------------ */
 
 enum { KERNELS = 100, LONG = 250 };
 
@@ -251,8 +252,8 @@ static void *run_long(void *argument) {
   void *out[] = { c->out };
   void *workspace = cxi_alloc_aligned(cxi_executable_workspace(c->exe));
   cxi_error error = { 0 };
-  c->good = workspace &&
-            cxi_executable_run(c->exe, in, out, workspace, 1, &error);
+  c->good =
+      workspace && cxi_executable_run(c->exe, in, out, workspace, 1, &error);
   cxi_free(workspace);
   return NULL;
 }
@@ -284,7 +285,7 @@ static void test_stack(void **state) {
   cxi_code_set(before);
 }
 
-/* -- a library that is missing, or another's --------------------------------- */
+/* -- a library that is missing, or another's ------------------------------- */
 
 /* In a process of its own, since a library that is open stays so. */
 static void without(const char *library, const char *reason) {
@@ -294,7 +295,10 @@ static void without(const char *library, const char *reason) {
     cxi_code_set(CXI_CODE_NOW);
     const char *why = "";
     const bool open = cxi_code_open(&why);
-    _exit(compare_all() && !open && strstr(why, reason) && cxi_code_now().loops == 0 ? 0 : 1);
+    _exit(compare_all() && !open && strstr(why, reason) &&
+                  cxi_code_now().loops == 0
+              ? 0
+              : 1);
   }
   int status;
   assert_int_equal(waitpid(child, &status, 0), child);
@@ -365,10 +369,9 @@ static void test_fork_while_making(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
     cmocka_unit_test(test_missing), cmocka_unit_test(test_wrong),
-    cmocka_unit_test(test_bits), cmocka_unit_test(test_middle),
-    cmocka_unit_test(test_short), cmocka_unit_test(test_stack),
-    cmocka_unit_test(test_fork),
-    cmocka_unit_test(test_fork_while_making)
+    cmocka_unit_test(test_bits),    cmocka_unit_test(test_middle),
+    cmocka_unit_test(test_short),   cmocka_unit_test(test_stack),
+    cmocka_unit_test(test_fork),    cmocka_unit_test(test_fork_while_making)
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -107,7 +107,7 @@ static void trees_are_batched_whole(void **state) {
       floats(5, 10, 15));
 }
 
-/* -- vmap of vmap ----------------------------------------------------------- */
+/* -- vmap of vmap ---------------------------------------------------------- */
 
 /* The rule calls the function itself, with a batch more each time. */
 static cx_fn deep_fn(void);
@@ -145,7 +145,7 @@ static void vmaps_nest(void **state) {
                    cx_mul(cx_outer(floats(1, 2, 3), floats(1, 2, 3)), 1000));
 }
 
-/* -- derivatives ------------------------------------------------------------ */
+/* -- derivatives ----------------------------------------------------------- */
 
 CX_DEF(total, x, w) {
   return cx_sum(cx_call(cx_vmap(CX_FN(scale)), x, w));
@@ -231,7 +231,7 @@ static void a_linear_one_is_transposed(void **state) {
                    floats(200, 400, 600));
 }
 
-/* -- inside everything ------------------------------------------------------ */
+/* -- inside everything ----------------------------------------------------- */
 
 CX_STRUCT(weight_env, (cx, w));
 CX_DEF_ENV(scale_step, weight_env, e, c, i) {
@@ -298,7 +298,7 @@ static void rules_have_settings(void **state) {
   assert_same_bits(cx_call(cx_vmap(f), x, x), floats(0, 0, 0));
 }
 
-/* -- lane by lane ----------------------------------------------------------- */
+/* -- lane by lane ---------------------------------------------------------- */
 
 static int n_calls;
 static cx_code count_lanes(const cx_buf *in, cx_buf *out, void *user) {
@@ -341,7 +341,7 @@ static void sequential_is_a_loop(void **state) {
   assert_same_bits(cx_call(f, x, x), cx_mul(x, cx_cos(x)));
 }
 
-/* -- what is wrong ---------------------------------------------------------- */
+/* -- what is wrong --------------------------------------------------------- */
 
 CX_DEF(short_rule, x, w) {
   return cx_mul(cx_sum(x), cx_ones(CX_F32, 2), cx_sum(w));

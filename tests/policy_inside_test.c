@@ -57,7 +57,7 @@ static int kept(cx_fn f, cx x, cx w, const char *what) {
   return count(text, what);
 }
 
-/* -- scan ------------------------------------------------------------------- */
+/* -- scan ------------------------------------------------------------------ */
 
 CX_DEF(layer, h, w) {
   return cx_checkpoint_name(cx_tanh(cx_sin(cx_matmul(h, w))), "layer");
@@ -128,7 +128,7 @@ static void backwards_and_unrolled(void **state) {
                    1);
 }
 
-/* -- loops in loops, calls in loops ----------------------------------------- */
+/* -- loops in loops, calls in loops ---------------------------------------- */
 
 CX_STRUCT(weights, (cx, w));
 CX_DEF_ENV(inner_step, weights, e, h, i) {
@@ -156,7 +156,7 @@ static void loops_nest(void **state) {
                     CX_FN(nested_loops), x, ws);
 }
 
-/* -- branches --------------------------------------------------------------- */
+/* -- branches -------------------------------------------------------------- */
 
 CX_DEF(wide, x, w) {
   return cx_exp(cx_matmul(x, w));
@@ -194,7 +194,7 @@ static void branches_keep(void **state) {
                     CX_FN(branches_in_loop), x, ws);
 }
 
-/* -- while ------------------------------------------------------------------ */
+/* -- while ----------------------------------------------------------------- */
 
 CX_DEF(going, carry) {
   return cx_lt(cx_nth(carry, 0), 4);
@@ -230,7 +230,7 @@ static void bounded_and_endless(void **state) {
                     CX_FN(endless_start), x, w);
 }
 
-/* -- checkpoints in checkpoints --------------------------------------------- */
+/* -- checkpoints in checkpoints -------------------------------------------- */
 
 CX_DEF(dots_step, h, w) {
   cx next = cx_call(cx_checkpoint(CX_FN(layer), .policy = CX_SAVE_DOTS), h, w);
@@ -292,7 +292,7 @@ static void checkpoints_nest(void **state) {
   assert_true(kept(rest, x, ws, "from dot_general of a branch at ") > 0);
 }
 
-/* -- how often -------------------------------------------------------------- */
+/* -- how often ------------------------------------------------------------- */
 
 CX_DEF(half_step, h, w) {
   cx next = cx_tanh(cx_matmul(halved(h), w));
@@ -333,7 +333,7 @@ static void kept_is_not_computed_again(void **state) {
   assert_plain_bits(cx_checkpoint(cond, .names = names), cond, x, w);
 }
 
-/* -- derivatives of it ------------------------------------------------------ */
+/* -- derivatives of it ----------------------------------------------------- */
 
 CX_DEF(slope, x, ws) {
   cx g = cx_call(cx_grad(cx_checkpoint(CX_FN(stack), .policy = CX_SAVE_DOTS)),

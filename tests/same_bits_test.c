@@ -65,7 +65,7 @@ static void in_every_run(void **state) {
   }
 }
 
-/* -- another floating-point mode ------------------------------------------ */
+/* -- another floating-point mode ------------------------------------------- */
 
 #if defined __x86_64__
 enum { FLUSH = 0x8040 }; /* subnormal results and operands to zero */

@@ -51,7 +51,8 @@ static void make(cxi_hot *hot) {
 const cxi_code *cxi_hot_code(cxi_hot *hot, int64_t thunks) {
   const int64_t patience = hot->coder->patience();
   if (patience == INT64_MAX) return NULL;
-  const cxi_code *code = atomic_load_explicit(&hot->ready, memory_order_acquire);
+  const cxi_code *code =
+      atomic_load_explicit(&hot->ready, memory_order_acquire);
   if (!code) {
     const int64_t ran =
         atomic_fetch_add_explicit(&hot->ran, thunks, memory_order_relaxed);

@@ -61,7 +61,7 @@ static size_t place_by_size(cxi_interval **order, uint32_t n,
   return end;
 }
 
-/* -- in the order of time ------------------------------------------------- */
+/* -- in the order of time -------------------------------------------------- */
 
 typedef struct block {
   size_t offset, bytes;

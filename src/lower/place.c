@@ -1,5 +1,5 @@
 /* place.c - movement as views: offsets and strides instead of copies. */
-#include "lower/graph.h"
+#include "lower/schedule.h"
 
 #include <assert.h>
 
@@ -164,5 +164,21 @@ bool cxi_place_view(cxi_prim prim, const void *params, uint32_t k,
   }
   default:
     return false;
+  }
+}
+
+void cxi_unit_extents(const cxi_unit *u, int64_t *out_rows, int64_t *out_n) {
+  *out_rows = u->n > 0 ? u->rows : 1;
+  *out_n = u->n > 0 ? u->n : u->rows;
+  for (uint32_t k = 0; u->n == 0 && k < u->n_operands; k++) {
+    const cxi_pattern p =
+        cxi_pattern_of(&u->operands[k].type.shape, u->operands[k].strides);
+    const int64_t n = p.n == 2 ? p.sizes[1] : 0;
+    const cxi_cover c =
+        n > 1 ? cxi_pattern_cover(&p, u->rows / n, n) : CXI_COVER_OTHER;
+    if (c != CXI_COVER_ROW && c != CXI_COVER_COLUMN) continue;
+    *out_rows = u->rows / n;
+    *out_n = n;
+    if (*out_rows != 1) return;
   }
 }

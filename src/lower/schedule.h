@@ -76,6 +76,16 @@ typedef struct cxi_unit {
   cxi_ref workspace;
 } cxi_unit;
 
+/* The type of what the operation of a fused unit takes as operand k. */
+static inline cx_dtype cxi_source_type(const cxi_unit *u, const cxi_op *op,
+                                       uint32_t k) {
+  const cxi_source *s = &u->sources[op->in + k];
+  return s->fused ? u->ops[s->index].type : u->operands[s->index].type.type;
+}
+/* rows x n of a fused unit; a plain one (u->n is 0) has rows where an operand
+ * repeats along rows or columns. */
+void cxi_unit_extents(const cxi_unit *u, int64_t *out_rows, int64_t *out_n);
+
 /* A unit compiled. Runs from any thread at once; no allocation, no locks. */
 typedef struct cxi_running {
   int threads;

@@ -77,11 +77,8 @@ static way way_of_op(const cxi_unit *u, const cxi_op *op) {
   const cxi_cpu_kernels *kernels = cxi_cpu_kernels_now();
   cx_dtype types[CXI_FUSED_OPERANDS] = { 0 };
   bool wide;
-  for (uint32_t k = 0; k < op->n_in; k++) {
-    const cxi_source *s = &u->sources[op->in + k];
-    types[k] =
-        s->fused ? u->ops[s->index].type : u->operands[s->index].type.type;
-  }
+  for (uint32_t k = 0; k < op->n_in; k++)
+    types[k] = cxi_source_type(u, op, k);
   if (op->row->form == CXI_FORM_SOURCE) return FUSED;
   if (!op->reduces)
     return cxi_cpu_find_kernel(kernels, op->row->prim, op->n_in, types,

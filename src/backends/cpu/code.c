@@ -24,7 +24,7 @@ static cxi_plugin_host host;
 static atomic_int chosen = -1;
 static atomic_uint_fast64_t loops, refused;
 
-/* -- when ------------------------------------------------------------------- */
+/* -- when ------------------------------------------------------------------ */
 
 static cxi_code_when of_environment(void) {
   const char *text = getenv("CALX_LLVM");
@@ -59,11 +59,15 @@ static int64_t patience(void) {
   }
 }
 
-/* -- opening ---------------------------------------------------------------- */
+/* -- opening --------------------------------------------------------------- */
 
-static const cx_aval *type_of(cxi_type type) { return cxi_type_aval(type); }
+static const cx_aval *type_of(cxi_type type) {
+  return cxi_type_aval(type);
+}
 
-static const char *name_of(cxi_prim prim) { return cxi_prim_name(prim); }
+static const char *name_of(cxi_prim prim) {
+  return cxi_prim_name(prim);
+}
 
 static void prepare_host(void) {
   host.type = type_of;
@@ -107,9 +111,13 @@ static void *open_library(void) {
   return library ? library : dlopen("libcalx_llvm.so", RTLD_NOW | RTLD_LOCAL);
 }
 
-static void take_lock(void) { pthread_mutex_lock(&lock); }
+static void take_lock(void) {
+  pthread_mutex_lock(&lock);
+}
 
-static void give_lock(void) { pthread_mutex_unlock(&lock); }
+static void give_lock(void) {
+  pthread_mutex_unlock(&lock);
+}
 
 /* A fork waits for code that is being made: its child, which has no thread
  * that would give the lock back, could not release code otherwise. */
@@ -134,7 +142,7 @@ static void open_plugin(void) {
   if (found->open(&host, &why)) plugin = found;
 }
 
-/* -- the coder -------------------------------------------------------------- */
+/* -- the coder ------------------------------------------------------------- */
 
 bool cxi_code_open(const char **out_why) {
   pthread_mutex_lock(&lock);

@@ -63,22 +63,10 @@ static void add_kernel(building *b, cxi_cpu_kernel kernel, uint32_t out,
 static void find_geometry(building *b) {
   const cxi_unit *u = b->unit;
   cxi_pass *f = b->f;
-  f->rows = u->n > 0 ? u->rows : 1;
-  f->n = u->n > 0 ? u->n : u->rows;
+  cxi_unit_extents(u, &f->rows, &f->n);
   bool whole_rows = false;
   for (uint32_t i = 0; i < u->n_ops && u->n > 0; i++)
     whole_rows |= u->ops[i].per_row;
-  /* a plain pass: rows where an operand repeats along rows or columns */
-  for (uint32_t k = 0; k < u->n_operands && u->n == 0 && f->rows == 1; k++) {
-    const cxi_pattern p =
-        cxi_pattern_of(&u->operands[k].type.shape, u->operands[k].strides);
-    const int64_t n = p.n == 2 ? p.sizes[1] : 0;
-    const cxi_cover c =
-        n > 1 ? cxi_pattern_cover(&p, u->rows / n, n) : CXI_COVER_OTHER;
-    if (c != CXI_COVER_ROW && c != CXI_COVER_COLUMN) continue;
-    f->rows = u->rows / n;
-    f->n = n;
-  }
   b->rows_only = u->n == 0;
   f->block_n = whole_rows || f->n <= BLOCK ? f->n : BLOCK;
   f->block_rows = f->block_n < f->n || f->n >= BLOCK ? 1 : BLOCK / f->n;
@@ -144,12 +132,6 @@ static uint32_t load(building *b, const cxi_operand *o, bool per_row) {
 
 /* -- values ---------------------------------------------------------------- */
 
-static cx_dtype source_type(const building *b, const cxi_op *op, uint32_t k) {
-  const cxi_source *s = &b->unit->sources[op->in + k];
-  return s->fused ? b->unit->ops[s->index].type
-                  : b->unit->operands[s->index].type.type;
-}
-
 /* The level on which a plain pass works is that of elements here. */
 static bool level_of(const building *b, bool per_row) {
   return per_row && !b->rows_only;
@@ -183,7 +165,7 @@ static forms *forms_of(building *b, const cxi_op *op, uint32_t k) {
 static uint32_t plain_form(building *b, const cxi_op *op, uint32_t k) {
   forms *v = forms_of(b, op, k);
   if (v->plain == NONE) {
-    const cx_dtype type = source_type(b, op, k);
+    const cx_dtype type = cxi_source_type(b->unit, op, k);
     const bool rows = b->slots[v->wide].per_row;
     v->plain = add_register(b, type, rows);
     add_kernel(b, b->kernels->narrow[type], v->plain, v->wide, rows);
@@ -193,7 +175,7 @@ static uint32_t plain_form(building *b, const cxi_op *op, uint32_t k) {
 
 /* As f32 if it is f16 or bf16. */
 static uint32_t wide_form(building *b, const cxi_op *op, uint32_t k) {
-  const cx_dtype type = source_type(b, op, k);
+  const cx_dtype type = cxi_source_type(b->unit, op, k);
   if (!cxi_cpu_is_half(type)) return plain_form(b, op, k);
   forms *v = forms_of(b, op, k);
   if (v->wide == NONE) {
@@ -247,11 +229,11 @@ static void reserve_workspace(building *b, const cxi_op *op,
   cxi_view in[CXI_FUSED_OPERANDS];
   if (!op->row->workspace) return;
   for (uint32_t k = 0; k < step->n_in; k++)
-    in[k] = cxi_view_dense(
-        (cx_aval){ source_type(b, op, k), step->reduces   ? table
-                                          : step->per_row ? rows
-                                                          : elements },
-        NULL);
+    in[k] = cxi_view_dense((cx_aval){ cxi_source_type(b->unit, op, k),
+                                      step->reduces   ? table
+                                      : step->per_row ? rows
+                                                      : elements },
+                           NULL);
   const cxi_view out = cxi_view_dense(
       (cx_aval){ op->type, step->per_row ? rows : elements }, NULL);
   const cxi_eval e = {
@@ -286,7 +268,7 @@ static bool add_evaluation(building *b, const cxi_op *op, forms *v) {
 }
 
 static bool add_reduction(building *b, const cxi_op *op, forms *v) {
-  const cx_dtype from = source_type(b, op, 0);
+  const cx_dtype from = cxi_source_type(b->unit, op, 0);
   const cx_dtype number = cxi_cpu_is_half(from) ? CX_F32 : from;
   const cxi_cpu_row_kernel kernel =
       b->kernels->reduce[number] ? b->kernels->reduce[number][op->row->prim]
@@ -339,7 +321,8 @@ static bool add_equation(building *b, uint32_t i) {
     return true;
   }
   cx_dtype types[CXI_FUSED_OPERANDS];
-  for (uint32_t k = 0; k < op->n_in; k++) types[k] = source_type(b, op, k);
+  for (uint32_t k = 0; k < op->n_in; k++)
+    types[k] = cxi_source_type(b->unit, op, k);
   bool wide;
   const cxi_cpu_kernel kernel = cxi_cpu_find_kernel(
       b->kernels, op->row->prim, op->n_in, types, op->type, &wide);

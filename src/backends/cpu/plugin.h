@@ -33,8 +33,8 @@ typedef struct cxi_plugin {
   uint64_t signature;
   /* Once, before the rest. False with text. */
   bool (*open)(const cxi_plugin_host *host, const char **out_why);
-  /* Code for a scan or while whose bodies keep their schedules. False with
-   * `why`: none; the report then says what was in the way. */
+  /* Code for a scan or while whose bodies keep their schedules. False
+   * without memory. A loop that gets none has a report that says why. */
   bool (*generate)(const cxi_unit *loop, cxi_code *out);
   void (*release)(cxi_code *code);
   /* The loop as assembly for another target, to be freed with `free_text`;

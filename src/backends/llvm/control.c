@@ -5,7 +5,7 @@
 #include "backends/llvm/emit.h"
 #include "base/dtype.h"
 
-/* -- carries ---------------------------------------------------------------- */
+/* -- carries --------------------------------------------------------------- */
 
 typedef struct carrying {
   cxi_codegen *e;
@@ -42,7 +42,7 @@ static void open_carries(carrying *c) {
     if (small(c, k)) {
       c->now[k] = variable_for(c, k);
       c->next[k] = cxi_loop_carry_in_place(c->s->unit, k) ? c->now[k]
-                                                         : variable_for(c, k);
+                                                          : variable_for(c, k);
       copy_carry(c, k, c->now[k], c->s->from[k]);
     } else if (swaps(c, k)) {
       c->at[k] = cxi_local_of(e, e->ptr);
@@ -101,7 +101,7 @@ static void close_carries(const carrying *c) {
   }
 }
 
-/* -- steps ------------------------------------------------------------------ */
+/* -- steps ----------------------------------------------------------------- */
 
 /* Inputs that stay the same: small ones are copied to variables. */
 static void bind_consts(cxi_codegen *e, cxi_level *l, const LLVMValueRef *from,
@@ -179,8 +179,7 @@ static void emit_loop(cxi_codegen *e, carrying *c, cxi_level *cond) {
 void cxi_steps_emit(cxi_codegen *e, cxi_steps *s) {
   const cxi_unit *u = s->unit;
   const bool scans = u->row->prim == CXI_PRIM_scan;
-  cxi_level *body = cxi_level_open(e, u->bodies[scans ? 0 : 1],
-                                   s->body_memory);
+  cxi_level *body = cxi_level_open(e, u->bodies[scans ? 0 : 1], s->body_memory);
   cxi_level *cond =
       scans ? NULL : cxi_level_open(e, u->bodies[0], s->cond_memory);
   if (e->short_of_memory) return;
@@ -205,7 +204,7 @@ void cxi_steps_emit(cxi_codegen *e, cxi_steps *s) {
   close_carries(&c);
 }
 
-/* -- loops within a body ---------------------------------------------------- */
+/* -- loops within a body --------------------------------------------------- */
 
 static LLVMValueRef *pointers(cxi_codegen *e, cxi_level *l,
                               const cxi_operand *operands, uint32_t n) {
@@ -252,9 +251,8 @@ static void settle(cxi_codegen *e, const cxi_unit *u, uint32_t k,
 static void emit_nested(cxi_codegen *e, cxi_level *l, const cxi_unit *u) {
   const bool scans = u->row->prim == CXI_PRIM_scan;
   const uint32_t n = cxi_loop_carries(u), first = cxi_loop_first_carry(u);
-  cxi_loop_parts parts = {
-    .spare = cxi_scratch((n + (size_t)1) * sizeof *parts.spare)
-  };
+  cxi_loop_parts parts = { .spare = cxi_scratch((n + (size_t)1) *
+                                                sizeof *parts.spare) };
   cxi_steps s = { .unit = u,
                   .from = pointers(e, l, u->operands + first, n),
                   .to = cxi_values(e, n),
@@ -285,8 +283,7 @@ static void emit_nested(cxi_codegen *e, cxi_level *l, const cxi_unit *u) {
     if (cxi_count(&u->results[k]) <= CXI_SMALL ||
         !cxi_loop_carry_in_place(u, k))
       continue;
-    if (!cxi_same_place(e, l, u->operands[first + k].root,
-                        u->results[k].root))
+    if (!cxi_same_place(e, l, u->operands[first + k].root, u->results[k].root))
       cxi_copy_elements(e, u->results[k].type.type, results[k], s.from[k],
                         cxi_count(&u->results[k]));
     s.from[k] = results[k];
@@ -296,7 +293,7 @@ static void emit_nested(cxi_codegen *e, cxi_level *l, const cxi_unit *u) {
     if (s.from[k] != results[k]) settle(e, u, k, results[k], s.from[k]);
 }
 
-/* -- branches --------------------------------------------------------------- */
+/* -- branches -------------------------------------------------------------- */
 
 static void emit_branch(cxi_codegen *e, cxi_level *l, const cxi_unit *u,
                         const cxi_plan *plan) {
@@ -310,9 +307,9 @@ static void emit_branch(cxi_codegen *e, cxi_level *l, const cxi_unit *u,
 }
 
 static void emit_cond(cxi_codegen *e, cxi_level *l, const cxi_unit *u) {
-  const LLVMValueRef index = cxi_load(
-      e, u->operands[0].type.type, cxi_operand_pointer(e, l, &u->operands[0]),
-      1);
+  const LLVMValueRef index =
+      cxi_load(e, u->operands[0].type.type,
+               cxi_operand_pointer(e, l, &u->operands[0]), 1);
   const LLVMTypeRef type = LLVMTypeOf(index);
   const LLVMBasicBlockRef after = cxi_block(e, "joined");
   LLVMBasicBlockRef last = cxi_block(e, "last");

@@ -4,10 +4,10 @@
 #include "base/dtype.h"
 
 enum {
-  MOST_WORK = 16384,  /* multiply-adds; more is for packed kernels */
-  WRITTEN_OUT = 64,   /* multiply-adds without a loop */
-  MOST_CHUNKS = 128,  /* of columns, each written out */
-  CHAINS = 8          /* side by side */
+  MOST_WORK = 16384, /* multiply-adds; more is for packed kernels */
+  WRITTEN_OUT = 64,  /* multiply-adds without a loop */
+  MOST_CHUNKS = 128, /* of columns, each written out */
+  CHAINS = 8         /* side by side */
 };
 
 /* One side's axes as patterns of offsets, in elements. */
@@ -83,9 +83,8 @@ static bool takes(const cxi_codegen *e, const cxi_unit *u) {
   for (uint32_t i = 0; i < u->n_operands; i++)
     if (cxi_count(&u->operands[i]) == 0) return false;
   const product p = product_of(u);
-  return work(&p) <= WRITTEN_OUT ||
-         (work(&p) <= MOST_WORK && loops(&p) &&
-          p.n / widest_of(e, &p) <= MOST_CHUNKS);
+  return work(&p) <= WRITTEN_OUT || (work(&p) <= MOST_WORK && loops(&p) &&
+                                     p.n / widest_of(e, &p) <= MOST_CHUNKS);
 }
 
 static LLVMValueRef fused(cxi_codegen *e, LLVMValueRef a, LLVMValueRef b,
@@ -120,7 +119,7 @@ static void store_at(const emission *x, LLVMValueRef i, LLVMValueRef sum,
   cxi_store(e, type, cxi_element(e, type, x->out, i), sum, lanes);
 }
 
-/* -- few: every element written out ----------------------------------------- */
+/* -- few: every element written out ---------------------------------------- */
 
 static void emit_scalars(const emission *x) {
   const product *p = x->p;
@@ -150,7 +149,7 @@ static void emit_scalars(const emission *x) {
   for (int64_t i = 0; i < at; i++) store_at(x, cxi_int(e, i), sums[i], 1);
 }
 
-/* -- more: rows in a loop, chunks of columns side by side, k in a loop ------ */
+/* -- more: rows in a loop, chunks of columns side by side, k in a loop ----- */
 
 static LLVMValueRef times(cxi_codegen *e, LLVMValueRef i, int64_t by) {
   return LLVMBuildMul(e->b, i, cxi_int(e, by), "");
@@ -168,20 +167,20 @@ static void emit_chains(const emission *x, LLVMValueRef i, int n_chunks,
     LLVMBuildStore(e->b, LLVMConstNull(type), room[c]);
   }
   const cxi_for loop = cxi_for_open(e, p->k, 1);
-  const LLVMValueRef a = cxi_element(
-      e, p->type, x->a,
-      LLVMBuildAdd(e->b, times(e, i, step_of(&p->a.free)),
-                   times(e, loop.i, step_of(&p->a.inner)), ""));
+  const LLVMValueRef a =
+      cxi_element(e, p->type, x->a,
+                  LLVMBuildAdd(e->b, times(e, i, step_of(&p->a.free)),
+                               times(e, loop.i, step_of(&p->a.inner)), ""));
   const LLVMValueRef left = cxi_load(e, p->type, a, 1);
-  const LLVMValueRef b = cxi_element(e, p->type, x->b,
-                                     times(e, loop.i, step_of(&p->b.inner)));
+  const LLVMValueRef b =
+      cxi_element(e, p->type, x->b, times(e, loop.i, step_of(&p->b.inner)));
   for (int c = 0; c < n_chunks; c++) {
     const int lanes = chunks[c].lanes;
     const LLVMTypeRef type = cxi_value_type(e, p->type, lanes);
     sum[c] = LLVMBuildLoad2(e->b, type, room[c], "");
-    sum[c] = fused(e, cxi_splat(e, left, lanes),
-                   load_at(x, b, chunks[c].at * step_of(&p->b.free), lanes),
-                   sum[c]);
+    sum[c] =
+        fused(e, cxi_splat(e, left, lanes),
+              load_at(x, b, chunks[c].at * step_of(&p->b.free), lanes), sum[c]);
     LLVMBuildStore(e->b, sum[c], room[c]);
   }
   cxi_for_close(e, &loop);
@@ -214,16 +213,15 @@ static void emit_loops(const emission *x) {
 
 static void emit(cxi_codegen *e, cxi_level *l, const cxi_unit *u) {
   const product p = product_of(u);
-  const emission x = {
-    .e = e,
-    .p = &p,
-    .a = cxi_operand_pointer(e, l, &u->operands[0]),
-    .b = cxi_operand_pointer(e, l, &u->operands[1]),
-    .addend =
-        u->n_operands > 2 ? cxi_operand_pointer(e, l, &u->operands[2]) : NULL,
-    .out = cxi_operand_pointer(e, l, &u->results[0]),
-    .bytes = (int64_t)cxi_dtype_bytes(p.type)
-  };
+  const emission x = { .e = e,
+                       .p = &p,
+                       .a = cxi_operand_pointer(e, l, &u->operands[0]),
+                       .b = cxi_operand_pointer(e, l, &u->operands[1]),
+                       .addend = u->n_operands > 2 ? cxi_operand_pointer(
+                                                         e, l, &u->operands[2])
+                                                   : NULL,
+                       .out = cxi_operand_pointer(e, l, &u->results[0]),
+                       .bytes = (int64_t)cxi_dtype_bytes(p.type) };
   (work(&p) <= WRITTEN_OUT ? emit_scalars : emit_loops)(&x);
 }
 

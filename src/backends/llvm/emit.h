@@ -15,10 +15,10 @@
 #include "lower/loop.h"
 
 enum {
-  CXI_SMALL = 16,     /* elements of an array in registers */
-  CXI_UNROLLED = 64,  /* elements of a pass written out one by one */
-  CXI_LONG_ROW = 256, /* elements of a row whose values stay in registers */
-  CXI_LARGE = 8192,   /* elements of a pass left to tier 0 */
+  CXI_SMALL = 16,      /* elements of an array in registers */
+  CXI_UNROLLED = 64,   /* elements of a pass written out one by one */
+  CXI_LONG_ROW = 256,  /* elements of a row whose values stay in registers */
+  CXI_LARGE = 8192,    /* elements of a pass left to tier 0 */
   CXI_KERNEL_ROOMS = 4 /* a kernel's result and operands */
 };
 
@@ -31,7 +31,7 @@ typedef struct cxi_codegen {
   LLVMValueRef function, running, table;
   LLVMTypeRef ptr, i64, i32, i8, i1;
   LLVMValueRef rooms[CXI_KERNEL_ROOMS]; /* rows for kernels; NULL: not yet */
-  cxi_arena *arena;  /* of the code */
+  cxi_arena *arena;                     /* of the code */
   const void **calls;
   uint32_t n_calls, cap_calls;
   char *report;
@@ -52,7 +52,7 @@ typedef struct cxi_level {
   bool calls;             /* it has units that are thunks */
 } cxi_level;
 
-/* -- values.c: numbers, memory, loops --------------------------------------- */
+/* -- values.c: numbers, memory, loops -------------------------------------- */
 
 /* Bool is i1 and f16, bf16 are float in registers; not so in memory. */
 LLVMTypeRef cxi_memory_type(const cxi_codegen *e, cx_dtype type);
@@ -67,14 +67,16 @@ LLVMValueRef cxi_lane(cxi_codegen *e, LLVMValueRef vector, int lanes, int lane);
 LLVMValueRef cxi_with_lane(cxi_codegen *e, LLVMValueRef vector,
                            LLVMValueRef scalar, int lane);
 /* Lanes first, first + step, ... `lanes` of them, of a vector. */
-LLVMValueRef cxi_pick(cxi_codegen *e, LLVMValueRef vector, int first, int lanes);
+LLVMValueRef cxi_pick(cxi_codegen *e, LLVMValueRef vector, int first,
+                      int lanes);
 
 /* `bytes` after a pointer; element i (an i64) of an array of dtype. */
 LLVMValueRef cxi_after(cxi_codegen *e, LLVMValueRef at, int64_t bytes);
 LLVMValueRef cxi_element(cxi_codegen *e, cx_dtype type, LLVMValueRef at,
                          LLVMValueRef i);
 /* Elements side by side, as values; and back. */
-LLVMValueRef cxi_load(cxi_codegen *e, cx_dtype type, LLVMValueRef at, int lanes);
+LLVMValueRef cxi_load(cxi_codegen *e, cx_dtype type, LLVMValueRef at,
+                      int lanes);
 void cxi_store(cxi_codegen *e, cx_dtype type, LLVMValueRef at,
                LLVMValueRef value, int lanes);
 LLVMValueRef cxi_local(cxi_codegen *e, cx_dtype type, int64_t count);
@@ -150,7 +152,7 @@ bool cxi_reduce_takes(cxi_prim prim, cx_dtype type, cx_dtype result, int64_t n);
 void cxi_hash_words(cxi_codegen *e, LLVMValueRef key_a, LLVMValueRef key_b,
                     LLVMValueRef *a, LLVMValueRef *b);
 
-/* -- levels.c --------------------------------------------------------------- */
+/* -- levels.c -------------------------------------------------------------- */
 
 /* The pointer to a value's buffer; to an operand's first element. */
 LLVMValueRef cxi_root_pointer(cxi_codegen *e, cxi_level *l, uint32_t root);
@@ -172,12 +174,12 @@ const cx_aval *cxi_level_output(const cxi_level *l, uint32_t j);
 /* An array of n values from scratch memory. */
 LLVMValueRef *cxi_values(cxi_codegen *e, uint32_t n);
 
-/* -- control.c: the steps of a loop ----------------------------------------- */
+/* -- control.c: the steps of a loop ---------------------------------------- */
 
 typedef struct cxi_steps {
   const cxi_unit *unit;
   LLVMValueRef body_memory, cond_memory;
-  LLVMValueRef steps;                       /* of a scan */
+  LLVMValueRef steps; /* of a scan */
   LLVMValueRef *consts, *cond_consts;
   LLVMValueRef *from, *to, *other; /* carries: read at first, written at
                                       first, written in turn with that */

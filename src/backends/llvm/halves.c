@@ -70,18 +70,17 @@ static LLVMValueRef round_f16(const words *w, LLVMValueRef x) {
   const LLVMValueRef sign = both(w, down(w, bits, 16), 0x8000);
   const LLVMValueRef rest = both(w, bits, 0x7fffffff);
   const LLVMValueRef odd = both(w, down(w, rest, 13), 1);
-  const LLVMValueRef normal =
-      down(w, LLVMBuildAdd(b, plus(w, rest, 0xfff - (112u << 23)), odd, ""),
-           13);
-  const LLVMValueRef shifted = LLVMBuildFAdd(
-      b, as_real(w, rest), cxi_constant(w->e, w->real, 0.5), "");
+  const LLVMValueRef normal = down(
+      w, LLVMBuildAdd(b, plus(w, rest, 0xfff - (112u << 23)), odd, ""), 13);
+  const LLVMValueRef shifted =
+      LLVMBuildFAdd(b, as_real(w, rest), cxi_constant(w->e, w->real, 0.5), "");
   const LLVMValueRef small = plus(w, as_word(w, shifted), -0x3f000000u);
   const LLVMValueRef nan =
       either(w, both(w, down(w, rest, 13), 0x3ff), word(w, 0x7e00));
-  const LLVMValueRef magnitude = pick(
-      w, above(w, rest, 0x7f800000), nan,
-      pick(w, above(w, rest, 0x477fefff), word(w, 0x7c00),
-           pick(w, above(w, rest, 0x387fffff), normal, small)));
+  const LLVMValueRef magnitude =
+      pick(w, above(w, rest, 0x7f800000), nan,
+           pick(w, above(w, rest, 0x477fefff), word(w, 0x7c00),
+                pick(w, above(w, rest, 0x387fffff), normal, small)));
   return either(w, sign, magnitude);
 }
 

@@ -4,7 +4,9 @@
 #include "backends/llvm/emit.h"
 #include "base/dtype.h"
 
-static const cxi_graph *graph_of(const cxi_level *l) { return &l->s->graph; }
+static const cxi_graph *graph_of(const cxi_level *l) {
+  return &l->s->graph;
+}
 
 static const cx_aval *type_of(const cxi_level *l, uint32_t value) {
   return l->type(graph_of(l)->values[value].type);
@@ -32,13 +34,12 @@ LLVMValueRef *cxi_values(cxi_codegen *e, uint32_t n) {
   return values;
 }
 
-/* -- where values lie ------------------------------------------------------- */
+/* -- where values lie ------------------------------------------------------ */
 
 /* An address of the plan. */
 static LLVMValueRef resolve(cxi_codegen *e, const cxi_level *l, cxi_ref at) {
   if (at.base == CXI_BASE_SLAB)
-    return cxi_after(e, l->memory,
-                     (int64_t)l->plan->slab_offset + at.offset);
+    return cxi_after(e, l->memory, (int64_t)l->plan->slab_offset + at.offset);
   const uint32_t i = at.base - CXI_BASE_FIRST;
   return cxi_after(e, i < l->plan->n_in ? l->in[i] : l->out[i - l->plan->n_in],
                    at.offset);
@@ -55,13 +56,13 @@ static bool is_local(const cxi_level *l, uint32_t root) {
 static LLVMValueRef make_local(cxi_codegen *e, cxi_level *l, uint32_t root) {
   const cxi_graph_value *v = &graph_of(l)->values[root];
   const cx_aval *type = type_of(l, root);
-  const LLVMValueRef at = cxi_local(e, type->type, cxi_dims_count(&type->shape));
+  const LLVMValueRef at =
+      cxi_local(e, type->type, cxi_dims_count(&type->shape));
   if (v->source == CXI_LITERAL) {
     const unsigned bits = 8 * (unsigned)cxi_dtype_bytes(type->type);
-    LLVMBuildStore(e->locals,
-                   LLVMConstInt(LLVMIntTypeInContext(e->c, bits), v->bits,
-                                false),
-                   at);
+    LLVMBuildStore(
+        e->locals,
+        LLVMConstInt(LLVMIntTypeInContext(e->c, bits), v->bits, false), at);
   }
   return at;
 }
@@ -97,7 +98,7 @@ bool cxi_same_place(cxi_codegen *e, cxi_level *l, uint32_t a, uint32_t b) {
          x.offset == y.offset;
 }
 
-/* -- opening ---------------------------------------------------------------- */
+/* -- opening --------------------------------------------------------------- */
 
 static void note_places(cxi_codegen *e, cxi_level *l) {
   const cxi_schedule *s = l->s;
@@ -137,7 +138,7 @@ cxi_level *cxi_level_open(cxi_codegen *e, const cxi_plan *plan,
   return l;
 }
 
-/* -- units ------------------------------------------------------------------ */
+/* -- units ----------------------------------------------------------------- */
 
 /* The bases that thunks read. */
 static void store_bases(cxi_codegen *e, const cxi_level *l) {
@@ -163,8 +164,8 @@ static void emit_call(cxi_codegen *e, const cxi_level *l,
       cxi_table_entry(e, (const void *)(uintptr_t)thunk->run);
   const LLVMValueRef good = LLVMBuildTrunc(
       e->b,
-      LLVMBuildCall2(e->b, LLVMFunctionType(e->i8, types, 3, false), run, in,
-                     3, ""),
+      LLVMBuildCall2(e->b, LLVMFunctionType(e->i8, types, 3, false), run, in, 3,
+                     ""),
       e->i1, "");
   const LLVMBasicBlockRef fails = cxi_block(e, "fails"),
                           after = cxi_block(e, "after");

@@ -11,7 +11,8 @@
 /* Variables to registers, the same address once, constants out of loops. None
  * of these changes what an operation on numbers gives. */
 static const char passes[] =
-    "function(sroa,early-cse<memssa>,simplifycfg,instcombine<no-verify-fixpoint>,"
+    "function(sroa,early-cse<memssa>,simplifycfg,instcombine<no-verify-"
+    "fixpoint>,"
     "loop-mssa(licm),gvn,instcombine<no-verify-fixpoint>,simplifycfg,adce)";
 
 static cxi_target target;
@@ -23,11 +24,11 @@ static bool failed(LLVMErrorRef error) {
   return error != NULL;
 }
 
-/* -- targets ---------------------------------------------------------------- */
+/* -- targets --------------------------------------------------------------- */
 
 static LLVMTargetMachineRef make_machine(const cxi_target *t) {
-  char *triple = t->triple ? LLVMCreateMessage(t->triple)
-                           : LLVMGetDefaultTargetTriple();
+  char *triple =
+      t->triple ? LLVMCreateMessage(t->triple) : LLVMGetDefaultTargetTriple();
   char *text = NULL;
   LLVMTargetRef found;
   LLVMTargetMachineRef made = NULL;
@@ -58,9 +59,11 @@ bool cxi_machine_open(const cxi_target *wanted, const char **out_why) {
   return true;
 }
 
-const cxi_target *cxi_machine_target(void) { return &target; }
+const cxi_target *cxi_machine_target(void) {
+  return &target;
+}
 
-/* -- passes ----------------------------------------------------------------- */
+/* -- passes ---------------------------------------------------------------- */
 
 static bool optimise(LLVMModuleRef module, LLVMTargetMachineRef for_machine) {
   char *triple = LLVMGetTargetMachineTriple(for_machine);
@@ -70,12 +73,13 @@ static bool optimise(LLVMModuleRef module, LLVMTargetMachineRef for_machine) {
   LLVMSetModuleDataLayout(module, layout);
   LLVMDisposeTargetData(layout);
   LLVMPassBuilderOptionsRef options = LLVMCreatePassBuilderOptions();
-  const bool good = !failed(LLVMRunPasses(module, passes, for_machine, options));
+  const bool good =
+      !failed(LLVMRunPasses(module, passes, for_machine, options));
   LLVMDisposePassBuilderOptions(options);
   return good;
 }
 
-/* -- code in this process --------------------------------------------------- */
+/* -- code in this process -------------------------------------------------- */
 
 void *cxi_machine_load(LLVMModuleRef module, const char *name,
                        void **out_owner) {
@@ -87,8 +91,8 @@ void *cxi_machine_load(LLVMModuleRef module, const char *name,
     LLVMDisposeMessage(text);
     return NULL;
   }
-  LLVMOrcResourceTrackerRef tracker = LLVMOrcJITDylibCreateResourceTracker(
-      LLVMOrcLLJITGetMainJITDylib(jit));
+  LLVMOrcResourceTrackerRef tracker =
+      LLVMOrcJITDylibCreateResourceTracker(LLVMOrcLLJITGetMainJITDylib(jit));
   LLVMOrcExecutorAddress address = 0;
   if (failed(LLVMOrcLLJITAddObjectFileWithRT(jit, tracker, object)) ||
       failed(LLVMOrcLLJITLookup(jit, &address, name))) {
@@ -105,7 +109,7 @@ void cxi_machine_unload(void *owner) {
   LLVMOrcReleaseResourceTracker(tracker);
 }
 
-/* -- code for elsewhere ----------------------------------------------------- */
+/* -- code for elsewhere ---------------------------------------------------- */
 
 char *cxi_machine_assemble(LLVMModuleRef module, const cxi_target *wanted) {
   LLVMInitializeAllTargetInfos();

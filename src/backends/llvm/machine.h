@@ -12,7 +12,8 @@ const cxi_target *cxi_machine_target(void);
 
 /* The function `name` of the module as code of this process, and a handle to
  * give back; NULL if LLVM cannot. The module is not consumed. */
-void *cxi_machine_load(LLVMModuleRef module, const char *name, void **out_owner);
+void *cxi_machine_load(LLVMModuleRef module, const char *name,
+                       void **out_owner);
 void cxi_machine_unload(void *owner);
 
 /* The module as assembly for a target, to be freed with LLVMDisposeMessage;

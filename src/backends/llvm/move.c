@@ -40,18 +40,17 @@ static void emit_copy(cxi_codegen *e, const copying *c, LLVMValueRef to,
                     out = cxi_pattern_of(&c->shape, c->to);
   for (int64_t i = 0; i < count; i++) {
     const LLVMValueRef x = LLVMBuildLoad2(
-        e->b, memory,
-        cxi_after(e, from, cxi_pattern_offset(&in, i) * bytes), "");
+        e->b, memory, cxi_after(e, from, cxi_pattern_offset(&in, i) * bytes),
+        "");
     LLVMSetAlignment(x, (unsigned)bytes);
     LLVMSetAlignment(
-        LLVMBuildStore(
-            e->b, x,
-            cxi_after(e, to, cxi_pattern_offset(&out, i) * bytes)),
+        LLVMBuildStore(e->b, x,
+                       cxi_after(e, to, cxi_pattern_offset(&out, i) * bytes)),
         (unsigned)bytes);
   }
 }
 
-/* -- concatenate, stack, pad ------------------------------------------------ */
+/* -- concatenate, stack, pad ----------------------------------------------- */
 
 static int joined_axis(const cxi_unit *u) {
   const int64_t axis = u->row->prim == CXI_PRIM_stack
@@ -135,7 +134,7 @@ static void emit(cxi_codegen *e, cxi_level *l, const cxi_unit *u) {
 
 const cxi_family cxi_family_move = { "movement", takes, emit };
 
-/* -- starts ----------------------------------------------------------------- */
+/* -- starts ---------------------------------------------------------------- */
 
 /* Elements from the beginning of `whole` to the window at the starts, which
  * are moved so that the window lies inside. */
@@ -146,19 +145,18 @@ static LLVMValueRef window_offset(cxi_codegen *e, cxi_level *l,
   LLVMValueRef offset = cxi_int(e, 0);
   for (int i = 0; i < whole->type.shape.n; i++) {
     const cxi_operand *o = &u->operands[first + (uint32_t)i];
-    const LLVMValueRef x = cxi_load(
-        e, o->type.type, cxi_operand_pointer(e, l, o), 1);
+    const LLVMValueRef x =
+        cxi_load(e, o->type.type, cxi_operand_pointer(e, l, o), 1);
     const bool sign = cxi_is_signed(o->type.type);
-    const LLVMValueRef last =
-        cxi_int(e, whole->type.shape.d[i] - window->d[i]);
+    const LLVMValueRef last = cxi_int(e, whole->type.shape.d[i] - window->d[i]);
     LLVMValueRef at = LLVMBuildIntCast2(e->b, x, e->i64, sign, "");
     LLVMValueRef in[] = { at, last };
     at = cxi_intrinsic(e, sign ? "llvm.smin" : "llvm.umin", e->i64, in, 2);
     LLVMValueRef low[] = { at, cxi_int(e, 0) };
     if (sign) at = cxi_intrinsic(e, "llvm.smax", e->i64, low, 2);
     offset = LLVMBuildAdd(
-        e->b, offset,
-        LLVMBuildMul(e->b, at, cxi_int(e, whole->strides[i]), ""), "");
+        e->b, offset, LLVMBuildMul(e->b, at, cxi_int(e, whole->strides[i]), ""),
+        "");
   }
   return offset;
 }
@@ -166,8 +164,7 @@ static LLVMValueRef window_offset(cxi_codegen *e, cxi_level *l,
 static copying window_of(const cxi_unit *u) {
   const bool slices = u->row->prim == CXI_PRIM_dynamic_slice;
   const cxi_operand *part = slices ? &u->results[0] : &u->operands[1];
-  return (copying){ part->type.type, part->type.shape,
-                    u->results[0].strides,
+  return (copying){ part->type.type, part->type.shape, u->results[0].strides,
                     slices ? u->operands[0].strides : part->strides };
 }
 
@@ -202,8 +199,7 @@ static void emit_sums(cxi_codegen *e, const copying *c, LLVMValueRef to,
     const LLVMValueRef at =
         cxi_after(e, to, cxi_pattern_offset(&out, i) * bytes);
     const LLVMValueRef x = cxi_load(
-        e, c->type,
-        cxi_after(e, from, cxi_pattern_offset(&in, i) * bytes), 1);
+        e, c->type, cxi_after(e, from, cxi_pattern_offset(&in, i) * bytes), 1);
     cxi_store(e, c->type, at,
               cxi_operation2(e, CXI_PRIM_add, c->type,
                              cxi_load(e, c->type, at, 1), x, 1),

@@ -3,7 +3,7 @@
 #include "backends/llvm/emit.h"
 #include "base/dtype.h"
 
-/* -- kinds of dtypes -------------------------------------------------------- */
+/* -- kinds of dtypes ------------------------------------------------------- */
 
 enum {
   BOOLS = 1,
@@ -38,7 +38,9 @@ static bool real(const cxi_operation *o) {
   return cxi_is_real(o->types[0]);
 }
 
-static LLVMTypeRef type_of(LLVMValueRef x) { return LLVMTypeOf(x); }
+static LLVMTypeRef type_of(LLVMValueRef x) {
+  return LLVMTypeOf(x);
+}
 
 static LLVMValueRef unary(cxi_codegen *e, const char *name, LLVMValueRef x) {
   return cxi_intrinsic(e, name, type_of(x), &x, 1);
@@ -61,7 +63,7 @@ static LLVMValueRef bits_of(cxi_codegen *e, LLVMValueRef x) {
   return LLVMBuildBitCast(e->b, x, bits_type(e, type_of(x)), "");
 }
 
-/* -- arithmetic ------------------------------------------------------------- */
+/* -- arithmetic ------------------------------------------------------------ */
 
 #define IN0 o->in[0]
 #define IN1 o->in[1]
@@ -104,8 +106,7 @@ static LLVMValueRef divide(cxi_codegen *e, const cxi_operation *o, bool rest) {
                 : pick(e, zero, minus, LLVMBuildUDiv(e->b, IN0, by, ""));
   }
   const LLVMValueRef turns = LLVMBuildICmp(e->b, LLVMIntEQ, IN1, minus, "");
-  const LLVMValueRef by =
-      pick(e, LLVMBuildOr(e->b, zero, turns, ""), one, IN1);
+  const LLVMValueRef by = pick(e, LLVMBuildOr(e->b, zero, turns, ""), one, IN1);
   if (rest) return pick(e, zero, IN0, LLVMBuildSRem(e->b, IN0, by, ""));
   const LLVMValueRef quotient = LLVMBuildSDiv(e->b, IN0, by, "");
   return pick(e, zero, minus,
@@ -132,7 +133,7 @@ static LLVMValueRef integer_pow(cxi_codegen *e, const cxi_operation *o) {
   return y < 0 ? LLVMBuildFDiv(e->b, one, power, "") : power;
 }
 
-/* -- signs and rounding ----------------------------------------------------- */
+/* -- signs and rounding ---------------------------------------------------- */
 
 static LLVMValueRef abs_(cxi_codegen *e, const cxi_operation *o) {
   if (real(o)) return unary(e, "llvm.fabs", IN0);
@@ -174,7 +175,7 @@ static LLVMValueRef is_finite(cxi_codegen *e, const cxi_operation *o) {
                        "");
 }
 
-/* -- order ------------------------------------------------------------------ */
+/* -- order ----------------------------------------------------------------- */
 
 static LLVMValueRef compare(cxi_codegen *e, cx_dtype type, LLVMRealPredicate f,
                             LLVMIntPredicate s, LLVMIntPredicate u,
@@ -182,9 +183,9 @@ static LLVMValueRef compare(cxi_codegen *e, cx_dtype type, LLVMRealPredicate f,
   if (cxi_is_real(type)) return LLVMBuildFCmp(e->b, f, a, b, "");
   return LLVMBuildICmp(e->b, cxi_is_signed(type) ? s : u, a, b, "");
 }
-#define COMPARISON(name, f, s, u)                                     \
-  static LLVMValueRef name(cxi_codegen *e, const cxi_operation *o) {  \
-    return compare(e, o->types[0], f, s, u, IN0, IN1);                \
+#define COMPARISON(name, f, s, u)                                    \
+  static LLVMValueRef name(cxi_codegen *e, const cxi_operation *o) { \
+    return compare(e, o->types[0], f, s, u, IN0, IN1);               \
   }
 COMPARISON(eq, LLVMRealOEQ, LLVMIntEQ, LLVMIntEQ)
 COMPARISON(ne, LLVMRealUNE, LLVMIntNE, LLVMIntNE)
@@ -208,9 +209,8 @@ static LLVMValueRef extremum(cxi_codegen *e, cx_dtype type, LLVMValueRef a,
       greatest ? LLVMBuildAnd(e->b, x, y, "") : LLVMBuildOr(e->b, x, y, ""),
       type_of(a), "");
   const LLVMRealPredicate better = greatest ? LLVMRealOGT : LLVMRealOLT;
-  const LLVMValueRef rest =
-      pick(e, LLVMBuildFCmp(e->b, LLVMRealOEQ, a, b, ""), zeros,
-           LLVMBuildFAdd(e->b, a, b, ""));
+  const LLVMValueRef rest = pick(e, LLVMBuildFCmp(e->b, LLVMRealOEQ, a, b, ""),
+                                 zeros, LLVMBuildFAdd(e->b, a, b, ""));
   return pick(e, LLVMBuildFCmp(e->b, better, a, b, ""), a,
               pick(e, LLVMBuildFCmp(e->b, better, b, a, ""), b, rest));
 }
@@ -225,7 +225,7 @@ static LLVMValueRef clamp(cxi_codegen *e, const cxi_operation *o) {
   return extremum(e, o->types[0], above, o->in[2], false);
 }
 
-/* -- bits ------------------------------------------------------------------- */
+/* -- bits ------------------------------------------------------------------ */
 
 static LLVMValueRef not_(cxi_codegen *e, const cxi_operation *o) {
   return LLVMBuildNot(e->b, IN0, "");
@@ -248,8 +248,7 @@ static LLVMValueRef shift(cxi_codegen *e, const cxi_operation *o,
   const LLVMTypeRef type = type_of(IN0);
   const double width = 8 * (double)cxi_dtype_bytes(o->types[0]);
   const LLVMValueRef last = cxi_constant(e, type, width - 1);
-  const LLVMValueRef inside =
-      LLVMBuildICmp(e->b, LLVMIntULE, IN1, last, "");
+  const LLVMValueRef inside = LLVMBuildICmp(e->b, LLVMIntULE, IN1, last, "");
   const LLVMValueRef shifted = build(e->b, IN0, pick(e, inside, IN1, last), "");
   return keeps_sign ? shifted : pick(e, inside, shifted, LLVMConstNull(type));
 }
@@ -272,7 +271,7 @@ static LLVMValueRef clz(cxi_codegen *e, const cxi_operation *o) {
   return cxi_intrinsic(e, "llvm.ctlz", type_of(IN0), in, 2);
 }
 
-/* -- choice and conversion -------------------------------------------------- */
+/* -- choice and conversion ------------------------------------------------- */
 
 static LLVMValueRef select_(cxi_codegen *e, const cxi_operation *o) {
   return pick(e, IN0, o->in[2], IN1);
@@ -299,8 +298,8 @@ static LLVMValueRef from_real(cxi_codegen *e, const cxi_operation *o,
     return o->types[0] == CX_F64 ? LLVMBuildFPTrunc(e->b, IN0, to, "") : IN0;
   }
   /* truncated, saturated, NaN is 0 */
-  const char *name = cxi_is_signed(o->type) ? "llvm.fptosi.sat"
-                                            : "llvm.fptoui.sat";
+  const char *name =
+      cxi_is_signed(o->type) ? "llvm.fptosi.sat" : "llvm.fptoui.sat";
   LLVMTypeRef types[] = { to, from };
   const unsigned id = LLVMLookupIntrinsicID(name, 15);
   LLVMValueRef in = IN0;
@@ -340,7 +339,7 @@ static bool takes_select(const cxi_operation *o) {
   return o->n_in == 3 && o->types[0] == CX_BOOL;
 }
 
-/* -- the table -------------------------------------------------------------- */
+/* -- the table ------------------------------------------------------------- */
 
 typedef struct row {
   int kinds; /* of the first operand */

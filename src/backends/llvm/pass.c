@@ -32,12 +32,7 @@ typedef struct pass {
   LLVMValueRef **values; /* by equation and chunk */
 } pass;
 
-/* -- what a unit is --------------------------------------------------------- */
-
-static cx_dtype source_type(const cxi_unit *u, const cxi_op *op, uint32_t k) {
-  const cxi_source *s = &u->sources[op->in + k];
-  return s->fused ? u->ops[s->index].type : u->operands[s->index].type.type;
-}
+/* -- what a unit is -------------------------------------------------------- */
 
 static cxi_operation operation_of(const cxi_unit *u, const cxi_op *op) {
   cxi_operation o = { .prim = op->row->prim,
@@ -46,7 +41,7 @@ static cxi_operation operation_of(const cxi_unit *u, const cxi_op *op) {
                       .type = op->type,
                       .lanes = 1 };
   for (uint32_t k = 0; k < op->n_in && k < CXI_FUSED_OPERANDS; k++)
-    o.types[k] = source_type(u, op, k);
+    o.types[k] = cxi_source_type(u, op, k);
   return o;
 }
 
@@ -72,29 +67,11 @@ static bool takes_op(const cxi_codegen *e, const cxi_unit *u,
                      const cxi_op *op) {
   bool wide;
   if (op->reduces)
-    return cxi_reduce_takes(op->row->prim, source_type(u, op, 0), op->type,
+    return cxi_reduce_takes(op->row->prim, cxi_source_type(u, op, 0), op->type,
                             u->n);
   if (op->row->prim == CXI_PRIM_iota) return !cxi_is_half(op->type);
   if (is_source(op)) return op->row->prim == CXI_PRIM_random_bits;
   return !calls_kernel(u, op) || kernel_of(e, u, op, &wide) != NULL;
-}
-
-/* rows x n, as the blocks of tier 0 have it: a plain pass gets rows where an
- * operand repeats along rows or columns. */
-static void find_shape(const cxi_unit *u, pass *p) {
-  p->one_level = u->n == 0;
-  p->rows = u->n > 0 ? u->rows : 1;
-  p->n = u->n > 0 ? u->n : u->rows;
-  for (uint32_t k = 0; k < u->n_operands && u->n == 0 && p->rows == 1; k++) {
-    const cxi_pattern at =
-        cxi_pattern_of(&u->operands[k].type.shape, u->operands[k].strides);
-    const int64_t n = at.n == 2 ? at.sizes[1] : 0;
-    const cxi_cover c =
-        n > 1 ? cxi_pattern_cover(&at, u->rows / n, n) : CXI_COVER_OTHER;
-    if (c != CXI_COVER_ROW && c != CXI_COVER_COLUMN) continue;
-    p->rows = u->rows / n;
-    p->n = n;
-  }
 }
 
 /* Can the operand be read at a place that is a variable? */
@@ -110,7 +87,8 @@ static bool reads_rows(const pass *p, const cxi_op *op) {
 }
 
 static bool find_way(const cxi_codegen *e, const cxi_unit *u, pass *p) {
-  find_shape(u, p);
+  p->one_level = u->n == 0;
+  cxi_unit_extents(u, &p->rows, &p->n);
   if (p->rows * p->n > CXI_LARGE) return false;
   size_t widest = 1;
   for (uint32_t i = 0; i < u->n_ops; i++) {
@@ -118,7 +96,7 @@ static bool find_way(const cxi_codegen *e, const cxi_unit *u, pass *p) {
     if (!takes_op(e, u, op)) return false;
     p->whole |= op->reduces || calls_kernel(u, op);
     for (uint32_t k = 0; k <= op->n_in; k++) {
-      const cx_dtype type = k ? source_type(u, op, k - 1) : op->type;
+      const cx_dtype type = k ? cxi_source_type(u, op, k - 1) : op->type;
       const size_t bytes = cxi_is_half(type) ? 4 : cxi_dtype_bytes(type);
       if (bytes > widest) widest = bytes;
     }
@@ -154,7 +132,7 @@ static void find_chunks(pass *p, int64_t first, int64_t n) {
   }
 }
 
-/* -- operands --------------------------------------------------------------- */
+/* -- operands -------------------------------------------------------------- */
 
 static LLVMValueRef sum_of(cxi_codegen *e, int64_t x, LLVMValueRef variable) {
   return variable ? LLVMBuildAdd(e->b, cxi_int(e, x), variable, "")
@@ -191,10 +169,10 @@ static LLVMValueRef load_lanes(const pass *p, const cxi_operand *o,
   for (int i = 0; i < lanes; i++)
     x = cxi_with_lane(
         e, x,
-        cxi_load(e, type,
-                 cxi_after(e, at,
-                           cxi_pattern_offset(pattern, first + i) * bytes),
-                 1),
+        cxi_load(
+            e, type,
+            cxi_after(e, at, cxi_pattern_offset(pattern, first + i) * bytes),
+            1),
         i);
   return x;
 }
@@ -207,25 +185,24 @@ static LLVMValueRef load_operand(const pass *p, const cxi_operand *o,
   const int lanes = per_row ? 1 : s->lanes;
   const cx_dtype type = o->type.type;
   if (!s->row_variable && !s->at_variable)
-    return load_lanes(p, o, at, &pattern, per_row ? s->row : s->row * p->n + s->at,
-                      lanes);
+    return load_lanes(p, o, at, &pattern,
+                      per_row ? s->row : s->row * p->n + s->at, lanes);
   const cxi_cover cover = per_row ? cxi_pattern_cover(&pattern, p->rows, 1)
                                   : cxi_pattern_cover(&pattern, p->rows, p->n);
   switch (cover) {
   case CXI_COVER_SCALAR:
     return cxi_splat(e, cxi_load(e, type, at, 1), lanes);
   case CXI_COVER_ROW:
-    return cxi_load(
-        e, type, cxi_element(e, type, at, sum_of(e, s->at, s->at_variable)),
-        lanes);
+    return cxi_load(e, type,
+                    cxi_element(e, type, at, sum_of(e, s->at, s->at_variable)),
+                    lanes);
   case CXI_COVER_COLUMN:
     return cxi_splat(
-        e,
-        cxi_load(e, type, cxi_element(e, type, at, index_at(p, s, true)), 1),
+        e, cxi_load(e, type, cxi_element(e, type, at, index_at(p, s, true)), 1),
         lanes);
   default:
-    return cxi_load(e, type,
-                    cxi_element(e, type, at, index_at(p, s, per_row)), lanes);
+    return cxi_load(e, type, cxi_element(e, type, at, index_at(p, s, per_row)),
+                    lanes);
   }
 }
 
@@ -236,13 +213,12 @@ static LLVMValueRef value_of(const pass *p, const cxi_op *op, uint32_t k,
   const bool rows = reads_rows(p, op);
   if (!source->fused)
     return load_operand(p, &p->u->operands[source->index], s, rows);
-  const bool from_rows =
-      p->u->ops[source->index].per_row && !p->one_level;
+  const bool from_rows = p->u->ops[source->index].per_row && !p->one_level;
   if (!from_rows) return p->values[source->index][c];
   return cxi_splat(p->e, p->values[source->index][0], rows ? 1 : s->lanes);
 }
 
-/* -- equations -------------------------------------------------------------- */
+/* -- equations ------------------------------------------------------------- */
 
 static LLVMValueRef numbers_from(cxi_codegen *e, LLVMValueRef first,
                                  int lanes) {
@@ -261,11 +237,11 @@ static LLVMValueRef emit_iota(const pass *p, const cxi_op *op,
   for (int i = (int)params->axis + 1; i < params->shape.n; i++)
     inner *= params->shape.d[i];
   const LLVMTypeRef wide = cxi_lanes_of(e->i64, lanes);
-  LLVMValueRef x = LLVMBuildUDiv(
-      e->b, index, cxi_integer_of(e, wide, (uint64_t)inner), "");
+  LLVMValueRef x =
+      LLVMBuildUDiv(e->b, index, cxi_integer_of(e, wide, (uint64_t)inner), "");
   x = LLVMBuildURem(
-      e->b, x,
-      cxi_integer_of(e, wide, (uint64_t)params->shape.d[params->axis]), "");
+      e->b, x, cxi_integer_of(e, wide, (uint64_t)params->shape.d[params->axis]),
+      "");
   const LLVMTypeRef to = cxi_value_type(e, op->type, lanes);
   if (cxi_is_real(op->type)) return LLVMBuildSIToFP(e->b, x, to, "");
   return LLVMBuildIntCast2(e->b, x, to, false, "");
@@ -280,7 +256,8 @@ static LLVMValueRef emit_bits(const pass *p, const cxi_op *op,
       e, p->l, &p->u->operands[p->u->sources[op->in].index]);
   LLVMValueRef k[2];
   for (int i = 0; i < 2; i++)
-    k[i] = cxi_splat(e, cxi_load(e, CX_U32, cxi_after(e, key, 4 * i), 1), lanes);
+    k[i] =
+        cxi_splat(e, cxi_load(e, CX_U32, cxi_after(e, key, 4 * i), 1), lanes);
   LLVMValueRef b = LLVMBuildTrunc(e->b, index, word, "");
   LLVMValueRef a = LLVMBuildTrunc(
       e->b, LLVMBuildLShr(e->b, index, cxi_integer_of(e, wide, 32), ""), word,
@@ -289,11 +266,10 @@ static LLVMValueRef emit_bits(const pass *p, const cxi_op *op,
   if (op->type != CX_U64)
     return LLVMBuildIntCast2(e->b, LLVMBuildXor(e->b, a, b, ""),
                              cxi_value_type(e, op->type, lanes), false, "");
-  return LLVMBuildOr(
-      e->b,
-      LLVMBuildShl(e->b, LLVMBuildZExt(e->b, a, wide, ""),
-                   cxi_integer_of(e, wide, 32), ""),
-      LLVMBuildZExt(e->b, b, wide, ""), "");
+  return LLVMBuildOr(e->b,
+                     LLVMBuildShl(e->b, LLVMBuildZExt(e->b, a, wide, ""),
+                                  cxi_integer_of(e, wide, 32), ""),
+                     LLVMBuildZExt(e->b, b, wide, ""), "");
 }
 
 /* The equation's value for one chunk, or for the row. */
@@ -320,12 +296,11 @@ static void store_result(const pass *p, const cxi_op *op, const spot *s,
   const cxi_operand *o = &p->u->results[op->result];
   cxi_codegen *e = p->e;
   const LLVMValueRef at = cxi_operand_pointer(e, p->l, o);
-  cxi_store(e, op->type,
-            cxi_element(e, op->type, at, index_at(p, s, per_row)), x,
-            per_row ? 1 : s->lanes);
+  cxi_store(e, op->type, cxi_element(e, op->type, at, index_at(p, s, per_row)),
+            x, per_row ? 1 : s->lanes);
 }
 
-/* -- kernels of tier 0 ------------------------------------------------------ */
+/* -- kernels of tier 0 ----------------------------------------------------- */
 
 /* The dtype in which a kernel takes and gives elements. */
 static cx_dtype kernel_type(cx_dtype type, bool wide) {
@@ -348,21 +323,22 @@ static void call_kernel(const pass *p, const cxi_op *op, const spot *row) {
   const uint32_t n_chunks = per_row ? 1 : p->n_chunks;
   const int64_t n = per_row ? 1 : p->n;
   const cx_dtype type = kernel_type(op->type, wide);
-  LLVMValueRef in[] = { cxi_int(e, n), kernel_room(e, 0),
-                        LLVMConstNull(e->ptr), LLVMConstNull(e->ptr),
+  LLVMValueRef in[] = { cxi_int(e, n),
+                        kernel_room(e, 0),
+                        LLVMConstNull(e->ptr),
+                        LLVMConstNull(e->ptr),
                         LLVMConstNull(e->ptr),
                         cxi_int(e, cxi_cpu_kernel_number(op->row->prim,
                                                          op->params)) };
   for (uint32_t k = 0; k < op->n_in; k++) {
-    const cx_dtype from = kernel_type(source_type(p->u, op, k), wide);
+    const cx_dtype from = kernel_type(cxi_source_type(p->u, op, k), wide);
     in[2 + k] = kernel_room(e, 1 + k);
     for (uint32_t c = 0; c < n_chunks; c++) {
       spot s = *row;
       s.at = p->chunks[c].at;
       s.lanes = per_row ? 1 : p->chunks[c].lanes;
       cxi_store(e, from,
-                cxi_after(e, in[2 + k],
-                          s.at * (int64_t)cxi_dtype_bytes(from)),
+                cxi_after(e, in[2 + k], s.at * (int64_t)cxi_dtype_bytes(from)),
                 value_of(p, op, k, &s, c), s.lanes);
     }
   }
@@ -375,8 +351,8 @@ static void call_kernel(const pass *p, const cxi_op *op, const spot *row) {
   const uint32_t i = (uint32_t)(op - p->u->ops);
   for (uint32_t c = 0; c < n_chunks; c++) {
     const int lanes = per_row ? 1 : p->chunks[c].lanes;
-    const LLVMValueRef at = cxi_after(
-        e, in[1], p->chunks[c].at * (int64_t)cxi_dtype_bytes(type));
+    const LLVMValueRef at =
+        cxi_after(e, in[1], p->chunks[c].at * (int64_t)cxi_dtype_bytes(type));
     LLVMValueRef x = cxi_load(e, type, at, lanes);
     if (type != op->type) /* it is still to be rounded */
       x = cxi_half_widen(e, op->type, cxi_half_narrow(e, op->type, x, lanes),
@@ -385,7 +361,7 @@ static void call_kernel(const pass *p, const cxi_op *op, const spot *row) {
   }
 }
 
-/* -- the two ways ----------------------------------------------------------- */
+/* -- the two ways ---------------------------------------------------------- */
 
 static void emit_row(pass *p, const spot *row) {
   const cxi_unit *u = p->u;
@@ -403,7 +379,7 @@ static void emit_row(pass *p, const spot *row) {
         in[c] = value_of(p, op, 0, &s, c);
       }
       p->values[i][0] =
-          cxi_reduce_chunks(p->e, op->row->prim, source_type(u, op, 0),
+          cxi_reduce_chunks(p->e, op->row->prim, cxi_source_type(u, op, 0),
                             op->type, p->n, p->n_chunks, p->chunks, in);
       store_result(p, op, row, p->values[i][0]);
       continue;
@@ -448,7 +424,8 @@ static bool make_values(pass *p) {
   const uint32_t n = p->u->n_ops;
   p->values = cxi_scratch((n + (size_t)1) * sizeof *p->values);
   for (uint32_t i = 0; p->values && i < n; i++) {
-    p->values[i] = cxi_scratch((p->n_chunks + (size_t)1) * sizeof(LLVMValueRef));
+    p->values[i] =
+        cxi_scratch((p->n_chunks + (size_t)1) * sizeof(LLVMValueRef));
     if (!p->values[i]) return false;
   }
   return p->values != NULL;

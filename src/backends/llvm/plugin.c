@@ -19,7 +19,7 @@ typedef struct owner {
   void *loaded;
 } owner;
 
-/* -- the report ------------------------------------------------------------- */
+/* -- the report ------------------------------------------------------------ */
 
 static const char *name_of(const cxi_unit *unit, char *room, size_t size) {
   if (unit->kind != CXI_UNIT_FUSED) return host->prim_name(unit->row->prim);
@@ -33,12 +33,12 @@ static const char *name_of(const cxi_unit *unit, char *room, size_t size) {
 void cxi_note(cxi_codegen *e, const cxi_unit *unit, const char *how) {
   char room[160];
   if (!e->report) return;
-  e->report = cxi_arena_print(
-      e->arena, "%s%*s%s: %s\n", e->report, 2 * e->depth, "",
-      how, name_of(unit, room, sizeof room));
+  e->report =
+      cxi_arena_print(e->arena, "%s%*s%s: %s\n", e->report, 2 * e->depth, "",
+                      how, name_of(unit, room, sizeof room));
 }
 
-/* -- the function ----------------------------------------------------------- */
+/* -- the function ---------------------------------------------------------- */
 
 static void set_attribute(const cxi_codegen *e, const char *name,
                           const char *value) {
@@ -84,8 +84,7 @@ static LLVMValueRef *load_pointers(cxi_codegen *e, LLVMValueRef from,
   for (uint32_t i = 0; p && i < n; i++)
     p[i] = LLVMBuildLoad2(
         e->b, e->ptr,
-        cxi_after(e, from, (int64_t)sizeof(char *) * (first + (int64_t)i)),
-        "");
+        cxi_after(e, from, (int64_t)sizeof(char *) * (first + (int64_t)i)), "");
   return p;
 }
 
@@ -105,8 +104,8 @@ static void emit_loop(cxi_codegen *e, const cxi_unit *loop) {
                   .consts = load_pointers(e, memory, in, consts),
                   .from = load_pointers(e, memory, in + consts, n),
                   .to = load_pointers(e, memory, out, n),
-                  .other = load_pointers(e, LLVMGetParam(e->function, 2), 0,
-                                         n) };
+                  .other =
+                      load_pointers(e, LLVMGetParam(e->function, 2), 0, n) };
   if (scans) {
     s.xs = load_pointers(e, memory, in + consts + n, body->n_in - consts - n);
     s.ys = load_pointers(e, memory, out + n, body->n_out - n);
@@ -117,10 +116,10 @@ static void emit_loop(cxi_codegen *e, const cxi_unit *loop) {
   if (e->short_of_memory) return;
   cxi_steps_emit(e, &s);
   for (uint32_t k = 0; k < n; k++)
-    LLVMBuildStore(e->b, s.from[k],
-                   cxi_after(e, memory,
-                             (int64_t)sizeof(char *) *
-                                 (in + consts + (int64_t)k)));
+    LLVMBuildStore(
+        e->b, s.from[k],
+        cxi_after(e, memory,
+                  (int64_t)sizeof(char *) * (in + consts + (int64_t)k)));
 }
 
 /* Is there anything in the loop that code would do without a call? */
@@ -158,7 +157,7 @@ static void dispose(cxi_codegen *e) {
   LLVMContextDispose(e->c);
 }
 
-/* -- the table -------------------------------------------------------------- */
+/* -- the table ------------------------------------------------------------- */
 
 static bool open(const cxi_plugin_host *given, const char **out_why) {
   host = given;

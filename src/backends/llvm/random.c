@@ -2,8 +2,7 @@
 #include "backends/llvm/emit.h"
 
 static LLVMValueRef rotate(cxi_codegen *e, LLVMValueRef x, int by) {
-  LLVMValueRef in[] = { x, x,
-                        cxi_integer_of(e, LLVMTypeOf(x), (uint64_t)by) };
+  LLVMValueRef in[] = { x, x, cxi_integer_of(e, LLVMTypeOf(x), (uint64_t)by) };
   return cxi_intrinsic(e, "llvm.fshl", LLVMTypeOf(x), in, 3);
 }
 
@@ -56,7 +55,8 @@ static LLVMValueRef load_word(cxi_codegen *e, LLVMValueRef at, int i) {
 static void emit(cxi_codegen *e, cxi_level *l, const cxi_unit *u) {
   const LLVMValueRef from = cxi_operand_pointer(e, l, &u->operands[0]);
   const LLVMValueRef to = cxi_operand_pointer(e, l, &u->results[0]);
-  const LLVMValueRef key_a = load_word(e, from, 0), key_b = load_word(e, from, 1);
+  const LLVMValueRef key_a = load_word(e, from, 0),
+                     key_b = load_word(e, from, 1);
   const int64_t n = cxi_count(&u->results[0]);
   LLVMValueRef a = key_a, b = key_b;
   if (u->row->prim == CXI_PRIM_random_fold_in) {

@@ -39,8 +39,7 @@ bool cxi_reduce_takes(cxi_prim prim, cx_dtype type, cx_dtype result,
   if (op == CXI_PRIM_NONE || type != result || type == CX_KEY) return false;
   const bool logic =
       op == CXI_PRIM_and || op == CXI_PRIM_or || op == CXI_PRIM_xor;
-  if (type == CX_BOOL)
-    return logic || op == CXI_PRIM_max || op == CXI_PRIM_min;
+  if (type == CX_BOOL) return logic || op == CXI_PRIM_max || op == CXI_PRIM_min;
   return !logic || !cxi_is_real(type);
 }
 
@@ -139,11 +138,12 @@ static LLVMValueRef find_index(cxi_codegen *e, cxi_prim prim, cx_dtype type,
   const LLVMValueRef none = LLVMBuildFCmp(e->b, LLVMRealUNO, most, most, "");
   LLVMValueRef index = LLVMConstNull(to);
   for (int64_t i = n; i-- > 0;) {
-    const LLVMValueRef is_nan = LLVMBuildFCmp(e->b, LLVMRealUNO, x[i], x[i], "");
+    const LLVMValueRef is_nan =
+        LLVMBuildFCmp(e->b, LLVMRealUNO, x[i], x[i], "");
     const LLVMValueRef is_it = LLVMBuildFCmp(e->b, LLVMRealOEQ, x[i], most, "");
-    index = LLVMBuildSelect(e->b,
-                            LLVMBuildSelect(e->b, none, is_nan, is_it, ""),
-                            cxi_constant(e, to, (double)i), index, "");
+    index =
+        LLVMBuildSelect(e->b, LLVMBuildSelect(e->b, none, is_nan, is_it, ""),
+                        cxi_constant(e, to, (double)i), index, "");
   }
   return index;
 }
@@ -152,8 +152,7 @@ LLVMValueRef cxi_reduce_chunks(cxi_codegen *e, cxi_prim prim, cx_dtype type,
                                cx_dtype result, int64_t n, uint32_t n_chunks,
                                const cxi_chunk *chunks,
                                const LLVMValueRef *values) {
-  if (finds_index(prim))
-    return find_index(e, prim, type, result, n, values);
+  if (finds_index(prim)) return find_index(e, prim, type, result, n, values);
   const cxi_prim op = joining(prim);
   return chunks[0].lanes == 1
              ? join_all(e, op, type, n, values, 1)
@@ -197,9 +196,8 @@ static bool takes(const cxi_codegen *e, const cxi_unit *u) {
     return false;
   const int64_t all = cxi_count(&u->operands[0]),
                 results = cxi_count(&u->results[0]);
-  if (all < 1 ||
-      !cxi_reduce_takes(u->row->prim, u->operands[0].type.type,
-                        u->results[0].type.type, all / results))
+  if (all < 1 || !cxi_reduce_takes(u->row->prim, u->operands[0].type.type,
+                                   u->results[0].type.type, all / results))
     return false;
   return all <= CXI_UNROLLED ||
          (width_of(e, u) > 1 && all / results <= CXI_SMALL &&

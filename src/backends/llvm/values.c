@@ -4,7 +4,7 @@
 #include "backends/llvm/emit.h"
 #include "base/dtype.h"
 
-/* -- types ------------------------------------------------------------------ */
+/* -- types ----------------------------------------------------------------- */
 
 LLVMTypeRef cxi_memory_type(const cxi_codegen *e, cx_dtype type) {
   switch (type) {
@@ -28,7 +28,7 @@ LLVMTypeRef cxi_value_type(const cxi_codegen *e, cx_dtype type, int lanes) {
   return cxi_lanes_of(scalar, lanes);
 }
 
-/* -- constants -------------------------------------------------------------- */
+/* -- constants ------------------------------------------------------------- */
 
 LLVMValueRef cxi_int(const cxi_codegen *e, int64_t x) {
   return LLVMConstInt(e->i64, (uint64_t)x, true);
@@ -60,12 +60,11 @@ LLVMValueRef cxi_constant(const cxi_codegen *e, LLVMTypeRef type, double x) {
   return repeat_constant(type, LLVMConstReal(scalar, x));
 }
 
-/* -- lanes ------------------------------------------------------------------ */
+/* -- lanes ----------------------------------------------------------------- */
 
 LLVMValueRef cxi_splat(cxi_codegen *e, LLVMValueRef scalar, int lanes) {
   if (lanes == 1) return scalar;
-  const LLVMTypeRef type =
-      LLVMVectorType(LLVMTypeOf(scalar), (unsigned)lanes);
+  const LLVMTypeRef type = LLVMVectorType(LLVMTypeOf(scalar), (unsigned)lanes);
   const LLVMValueRef one = LLVMBuildInsertElement(
       e->b, LLVMGetPoison(type), scalar, LLVMConstInt(e->i32, 0, false), "");
   return LLVMBuildShuffleVector(
@@ -76,16 +75,14 @@ LLVMValueRef cxi_splat(cxi_codegen *e, LLVMValueRef scalar, int lanes) {
 LLVMValueRef cxi_lane(cxi_codegen *e, LLVMValueRef vector, int lanes,
                       int lane) {
   if (lanes == 1) return vector;
-  return LLVMBuildExtractElement(e->b, vector,
-                                 LLVMConstInt(e->i32, (unsigned)lane, false),
-                                 "");
+  return LLVMBuildExtractElement(
+      e->b, vector, LLVMConstInt(e->i32, (unsigned)lane, false), "");
 }
 
 LLVMValueRef cxi_with_lane(cxi_codegen *e, LLVMValueRef vector,
                            LLVMValueRef scalar, int lane) {
-  return LLVMBuildInsertElement(e->b, vector, scalar,
-                                LLVMConstInt(e->i32, (unsigned)lane, false),
-                                "");
+  return LLVMBuildInsertElement(
+      e->b, vector, scalar, LLVMConstInt(e->i32, (unsigned)lane, false), "");
 }
 
 LLVMValueRef cxi_pick(cxi_codegen *e, LLVMValueRef vector, int first,
@@ -100,7 +97,7 @@ LLVMValueRef cxi_pick(cxi_codegen *e, LLVMValueRef vector, int first,
                                 LLVMConstVector(from, (unsigned)lanes), "");
 }
 
-/* -- memory ----------------------------------------------------------------- */
+/* -- memory ---------------------------------------------------------------- */
 
 LLVMValueRef cxi_after(cxi_codegen *e, LLVMValueRef at, int64_t bytes) {
   if (bytes == 0) return at;
@@ -138,9 +135,9 @@ LLVMValueRef cxi_local_of(cxi_codegen *e, LLVMTypeRef type) {
 }
 
 LLVMValueRef cxi_local(cxi_codegen *e, cx_dtype type, int64_t count) {
-  const LLVMValueRef at = cxi_local_of(
-      e, LLVMArrayType2(cxi_memory_type(e, type),
-                        (uint64_t)(count > 0 ? count : 1)));
+  const LLVMValueRef at =
+      cxi_local_of(e, LLVMArrayType2(cxi_memory_type(e, type),
+                                     (uint64_t)(count > 0 ? count : 1)));
   LLVMSetAlignment(at, count > CXI_SMALL ? 64 : 16);
   return at;
 }
@@ -164,7 +161,7 @@ void cxi_copy_elements(cxi_codegen *e, cx_dtype type, LLVMValueRef to,
   }
 }
 
-/* -- blocks ----------------------------------------------------------------- */
+/* -- blocks ---------------------------------------------------------------- */
 
 LLVMBasicBlockRef cxi_block(cxi_codegen *e, const char *name) {
   return LLVMAppendBasicBlockInContext(e->c, e->function, name);
@@ -196,13 +193,12 @@ void cxi_for_close(cxi_codegen *e, const cxi_for *loop) {
   LLVMPositionBuilderAtEnd(e->b, loop->after);
 }
 
-/* -- calls ------------------------------------------------------------------ */
+/* -- calls ----------------------------------------------------------------- */
 
 LLVMValueRef cxi_intrinsic(cxi_codegen *e, const char *name, LLVMTypeRef type,
                            LLVMValueRef *in, unsigned n) {
   const unsigned id = LLVMLookupIntrinsicID(name, strlen(name));
-  const LLVMValueRef f =
-      LLVMGetIntrinsicDeclaration(e->module, id, &type, 1);
+  const LLVMValueRef f = LLVMGetIntrinsicDeclaration(e->module, id, &type, 1);
   return LLVMBuildCall2(e->b, LLVMIntrinsicGetType(e->c, id, &type, 1), f, in,
                         n, "");
 }
@@ -224,6 +220,6 @@ LLVMValueRef cxi_table_entry(cxi_codegen *e, const void *address) {
     }
     e->calls[e->n_calls++] = address;
   }
-  return LLVMBuildLoad2(e->b, e->ptr,
-                        cxi_after(e, e->table, 8 * (int64_t)i), "");
+  return LLVMBuildLoad2(e->b, e->ptr, cxi_after(e, e->table, 8 * (int64_t)i),
+                        "");
 }

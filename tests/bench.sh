@@ -33,6 +33,12 @@ echo "no numbers" >"$room/wrong.tsv"
 grep -q "wrong.tsv:1: not a row" "$room/err" || fail "the file's message"
 "$calx" bench nothing-has-this-name 2>/dev/null
 [ $? = 2 ] || fail "no case: status 2"
+"$calx" bench softmax nothing-has-this-name --quick >/dev/null 2>&1
+[ $? = 2 ] || fail "a word that names nothing"
+[ "$("$calx" bench F --threads 1 --list -eager)" = \
+  "$("$calx" bench --list --threads 1 -eager F)" ] || fail "options behind words"
+"$calx" bench F --lists 2>/dev/null
+[ $? = 2 ] || fail "a wrong option behind a word"
 "$calx" bench --threads 0 2>/dev/null
 [ $? = 2 ] || fail "no threads: status 2"
 [ "$("$calx" bench --list F | wc -l)" = 9 ] || fail "--list F"

@@ -176,6 +176,23 @@ static bool chosen(int n, char **words, char letter, const char *name) {
   }
   return in || !any;
 }
+/* That a word names a case, so that none is passed over for its spelling. */
+static bool known(const char *word) {
+  if (word[0] == '-') word++;
+  for (int g = 0; g < N_GROUPS; g++)
+    for (int i = 0; i < groups[g]->n; i++)
+      if (names(word, groups[g]->letter, groups[g]->cases[i].name)) return true;
+  return false;
+}
+static bool all_known(int n, char **words) {
+  for (int i = 0; i < n; i++)
+    if (!known(words[i])) {
+      fprintf(stderr, "calx bench: no case \"%s\"; --list names them\n",
+              words[i]);
+      return false;
+    }
+  return true;
+}
 static int help(FILE *out) {
   fputs(
       "usage: calx bench [OPTIONS] [LETTER|NAME|-NAME...]\n\n"
@@ -190,14 +207,17 @@ static int help(FILE *out) {
       out);
   return out == stderr ? 2 : 0;
 }
-static void list(int n, char **words) {
+static int list(int n, char **words) {
+  if (!all_known(n, words)) return 2;
   for (int g = 0; g < N_GROUPS; g++)
     for (int i = 0; i < groups[g]->n; i++)
       if (chosen(n, words, groups[g]->letter, groups[g]->cases[i].name))
         printf("%c %s\n", groups[g]->letter, groups[g]->cases[i].name);
+  return 0;
 }
 static int run(int n, char **words, const bench_options *o) {
   int status = 0, found = 0;
+  if (!all_known(n, words)) return 2;
   for (int g = 0; g < N_GROUPS; g++)
     for (int i = 0; i < groups[g]->n; i++) {
       const bench_case *c = &groups[g]->cases[i];
@@ -205,8 +225,23 @@ static int run(int n, char **words, const bench_options *o) {
       found++;
       if (!run_case(c, o)) status = 1;
     }
-  if (!found) fprintf(stderr, "calx bench: no such case; --list names them\n");
+  if (!found) fprintf(stderr, "calx bench: no case is left\n");
   return found ? status : 2;
+}
+/* The next option, or -1 at the end: words may stand before, between and after
+ * options, and move to argv[1...]. A word may begin with one "-". */
+static int next_option(int argc, char **argv, const struct option *options,
+                       int *n_words) {
+  for (bool ended = false; optind < argc;) {
+    const char *a = argv[optind];
+    if (!ended && a[0] == '-' && (a[1] == '-' || !strcmp(a, "-h"))) {
+      const int option = getopt_long(argc, argv, "+h", options, NULL);
+      if (option != -1) return option;
+      ended = true; /* by "--" */
+    } else
+      argv[1 + (*n_words)++] = argv[optind++];
+  }
+  return -1;
 }
 int command_bench(int argc, char **argv) {
   static const struct option options[] = {
@@ -224,8 +259,9 @@ int command_bench(int argc, char **argv) {
   bench_checks *checks = NULL;
   bool list_only = false;
   const char *start = NULL;
+  int n_words = 0;
   for (int option;
-       (option = getopt_long(argc, argv, "+h", options, NULL)) != -1;) {
+       (option = next_option(argc, argv, options, &n_words)) != -1;) {
     if (option == 'h') return help(stdout);
     if (option == 'o')
       timer = CLOCK_PROCESS_CPUTIME_ID, o.threads = 1;
@@ -248,9 +284,9 @@ int command_bench(int argc, char **argv) {
   if (start)
     status = bench_start(start, o.threads);
   else if (list_only)
-    list(argc - optind, argv + optind);
+    status = list(n_words, argv + 1);
   else
-    status = run(argc - optind, argv + optind, &o);
+    status = run(n_words, argv + 1, &o);
   bench_checks_free(checks);
   return status;
 }

@@ -5,8 +5,15 @@ find_path(LLVM_C_INCLUDE llvm-c/LLJIT.h
   PATHS /usr/lib/llvm-19/include /usr/include/llvm-c-19 NO_DEFAULT_PATH)
 find_library(LLVM_C_LIBRARY NAMES LLVM-19 PATHS /usr/lib/llvm-19/lib)
 set(CALX_HAS_LLVM FALSE)
+set(CALX_LLVM_VERSION none)
 if(LLVM_C_INCLUDE AND LLVM_C_LIBRARY)
   set(CALX_HAS_LLVM TRUE)
+  set(CALX_LLVM_VERSION 19)
+  set(llvm_config ${LLVM_C_INCLUDE}/llvm/Config/llvm-config.h)
+  if(EXISTS ${llvm_config})
+    file(STRINGS ${llvm_config} llvm_line REGEX "define LLVM_VERSION_STRING ")
+    string(REGEX REPLACE ".*\"(.*)\".*" "\\1" CALX_LLVM_VERSION "${llvm_line}")
+  endif()
   file(GLOB emitter CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/backends/llvm/*.c)
   # What it shares with the library, as a copy of its own: no state.
   set(shared backends/cpu/kernels_find.c base/alloc.c base/arena.c base/dtype.c

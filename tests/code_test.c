@@ -107,12 +107,12 @@ static bool compare_all(void) {
 static void test_bits(void **state) {
   (void)state;
   if (!there()) skip();
-  const cxi_code_when before = cxi_code_set(CXI_CODE_NOW);
+  const cx_loops before = cxi_code_set(CX_LOOPS_NOW);
   const uint64_t loops_before = cxi_code_now().loops;
   assert_true(compare_all());
   assert_int_equal(cxi_code_now().loops - loops_before,
                    sizeof loops / sizeof *loops);
-  cxi_code_set(CXI_CODE_OFF);
+  cxi_code_set(CX_LOOPS_OFF);
   assert_true(compare_all());
   assert_int_equal(cxi_code_now().loops - loops_before,
                    sizeof loops / sizeof *loops);
@@ -163,11 +163,11 @@ static void *run(void *argument) {
 static void test_middle(void **state) {
   (void)state;
   if (!there()) skip();
-  const cxi_code_when before = cxi_code_set(CXI_CODE_OFF);
+  const cx_loops before = cxi_code_set(CX_LOOPS_OFF);
   cxi_executable *exe = compile(long_loop);
   call want = { .exe = exe }, got[3] = { 0 };
   run(&want);
-  cxi_code_set(CXI_CODE_AUTO);
+  cxi_code_set(CX_LOOPS_WAIT);
   const uint64_t loops_before = cxi_code_now().loops;
   pthread_t threads[3];
   for (int i = 0; i < 3; i++) {
@@ -200,7 +200,7 @@ static const char *const short_loops[] = {
 static void test_short(void **state) {
   (void)state;
   if (!there()) skip();
-  const cxi_code_when before = cxi_code_set(CXI_CODE_AUTO);
+  const cx_loops before = cxi_code_set(CX_LOOPS_WAIT);
   for (size_t i = 0; i < sizeof short_loops / sizeof *short_loops; i++) {
     cxi_executable *exe = compile(short_loops[i]);
     void *workspace = cxi_alloc_aligned(cxi_executable_workspace(exe));
@@ -263,13 +263,13 @@ static void test_stack(void **state) {
   if (!there()) skip();
   static char text[8192];
   static long_call want, got;
-  const cxi_code_when before = cxi_code_set(CXI_CODE_OFF);
+  const cx_loops before = cxi_code_set(CX_LOOPS_OFF);
   cxi_executable *exe = compile(many_kernels(text, sizeof text));
   for (int i = 0; i < LONG; i++) want.in[i] = 0.01 * i;
   want.exe = exe;
   got = want;
   run_long(&want);
-  cxi_code_set(CXI_CODE_NOW);
+  cxi_code_set(CX_LOOPS_NOW);
   run_long(&got); /* makes the code, for which LLVM needs a stack */
   memset(got.out, 0, sizeof got.out);
   pthread_attr_t small;
@@ -292,7 +292,7 @@ static void without(const char *library, const char *reason) {
   const pid_t child = fork();
   if (child == 0) {
     setenv("CALX_LLVM_LIBRARY", library, 1);
-    cxi_code_set(CXI_CODE_NOW);
+    cxi_code_set(CX_LOOPS_NOW);
     const char *why = "";
     const bool open = cxi_code_open(&why);
     _exit(compare_all() && !open && strstr(why, reason) &&
@@ -321,7 +321,7 @@ static void test_wrong(void **state) {
 static void test_fork(void **state) {
   (void)state;
   if (!there()) skip();
-  const cxi_code_when before = cxi_code_set(CXI_CODE_NOW);
+  const cx_loops before = cxi_code_set(CX_LOOPS_NOW);
   const pid_t child = fork();
   if (child == 0) {
     _exit(compare_all() ? 0 : 1);
@@ -342,7 +342,7 @@ static void *make_again(void *argument) {
 static void test_fork_while_making(void **state) {
   (void)state;
   if (!there()) skip();
-  const cxi_code_when before = cxi_code_set(CXI_CODE_NOW);
+  const cx_loops before = cxi_code_set(CX_LOOPS_NOW);
   static long_call c;
   static char text[8192];
   c.exe = compile(many_kernels(text, sizeof text));

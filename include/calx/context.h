@@ -18,12 +18,23 @@ extern "C" {
  */
 typedef struct cx_ctx cx_ctx;
 
+/* When the loops of compiled functions get generated code, instead of running
+ * unit by unit. The bits are the same; docs/caches.md tells what it costs. */
+typedef enum cx_loops {
+  CX_LOOPS_DEFAULT, /* as CALX_LLVM in the environment says; else auto */
+  CX_LOOPS_AUTO,    /* after a while; made by another thread meanwhile */
+  CX_LOOPS_OFF,
+  CX_LOOPS_NOW,     /* before the first step */
+  CX_LOOPS_WAIT     /* after a while; the loop waits for it */
+} cx_loops;
+
 typedef struct cx_open_opt {
   size_t size_;
   size_t memory_limit;     /* bytes; 0: none */
   int threads;             /* 0: as many as the process may use */
   void (*on_error)(cx_code code, const char *message, void *user);
   void *user;
+  cx_loops loops;
 } cx_open_opt;
 
 /* cx_open("cpu", .threads = 2), or "reference", the plain executor; NULL if it

@@ -17,6 +17,7 @@ static _Atomic size_t live_bytes, peak_bytes;
 static _Atomic size_t cap_bytes = SIZE_MAX;
 static _Atomic bool faults_armed;
 static _Atomic uint64_t successes_left;
+static _Thread_local bool aside_now;
 
 /* Whether this allocation is one of those that a test lets fail. */
 static bool fault_hits(void) {
@@ -30,8 +31,10 @@ static bool fault_hits(void) {
 
 /* Counts a call that asks for `bytes` more; false if it must fail. */
 static bool admit(size_t bytes) {
-  atomic_fetch_add_explicit(&calls, 1, memory_order_relaxed);
-  if (fault_hits()) return false;
+  if (!aside_now) {
+    atomic_fetch_add_explicit(&calls, 1, memory_order_relaxed);
+    if (fault_hits()) return false;
+  }
   const size_t cap = atomic_load_explicit(&cap_bytes, memory_order_relaxed);
   if (cap == SIZE_MAX) return true;
   const size_t live = atomic_load_explicit(&live_bytes, memory_order_relaxed);
@@ -57,6 +60,12 @@ static void count_shrink(size_t bytes) {
 static void *counted(void *memory) {
   if (memory) count_growth(malloc_usable_size(memory));
   return memory;
+}
+
+bool cxi_alloc_aside(bool aside) {
+  const bool before = aside_now;
+  aside_now = aside;
+  return before;
 }
 
 /* malloc may answer NULL to a request for nothing; callers take NULL for

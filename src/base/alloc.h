@@ -31,6 +31,11 @@ typedef struct cxi_alloc_stats {
 } cxi_alloc_stats;
 cxi_alloc_stats cxi_alloc_now(void);
 
+/* While on, what this thread allocates is no part of the call that it serves:
+ * it is neither counted among the calls nor made to fail by a test. For what
+ * is done once for the process. Returns what was. */
+bool cxi_alloc_aside(bool aside);
+
 /* For tests: the allocation after `successes` more fails, and all after it
  * until the next call; UINT64_MAX: none. */
 void cxi_alloc_fail_after(uint64_t successes);

@@ -97,6 +97,11 @@ static void add_field(cxi_bytes *b, cxi_field_kind kind, const void *at) {
   }
 }
 
+void cxi_params_write(cxi_bytes *out, cxi_prim prim, const void *params) {
+  const cxi_field *x = cxi_schema_of(prim)->fields;
+  for (; x->name; x++) add_field(out, x->kind, cxi_field_at(params, x));
+}
+
 static void add_equation(cxi_bytes *b, const cxi_program *p,
                          const cxi_equation *e) {
   unsigned char *at = room(b, 12 + (size_t)e->n_in * 4);
@@ -107,8 +112,7 @@ static void add_equation(cxi_bytes *b, const cxi_program *p,
   const uint32_t *operands = cxi_operands_of(p, e);
   for (uint32_t i = 0; i < e->n_in; i++) at = put_u32(at, operands[i]);
   b->n = (uint32_t)(at - b->data);
-  const cxi_field *x = cxi_schema_of((cxi_prim)e->prim)->fields;
-  for (; x->name; x++) add_field(b, x->kind, cxi_field_at(e->params, x));
+  cxi_params_write(b, (cxi_prim)e->prim, e->params);
   for (uint32_t i = 0; i < e->n_out; i++)
     add_type(b, p->values[e->out + i].type);
 }

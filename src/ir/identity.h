@@ -1,4 +1,4 @@
-/* identity.h - when two programs are the same. For program.c. */
+/* identity.h - when two programs are the same. */
 #ifndef CXI_IDENTITY_H
 #define CXI_IDENTITY_H
 
@@ -7,6 +7,9 @@
 /* The two hashes of p, from all its other fields; false without memory. */
 bool cxi_program_identify(const cxi_program *p, cxi_hash *out_hash,
                           cxi_hash *out_identity);
+/* Appends what the parameters are, the same in every process: programs as
+ * their hash, names as text. */
+void cxi_params_write(cxi_bytes *out, cxi_prim prim, const void *params);
 /* Same structure, name, sites and scopes; sub-programs are the same object. */
 bool cxi_program_same(const cxi_program *a, const cxi_program *b);
 

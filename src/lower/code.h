@@ -8,8 +8,12 @@
 #ifndef CXI_CODE_H
 #define CXI_CODE_H
 
+#include <stdatomic.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
+
+#include "calx/context.h"
 
 struct cxi_unit;
 struct cxi_running;
@@ -21,20 +25,58 @@ typedef bool cxi_code_run(char **body, char **cond, char *const *other,
                           int64_t steps, struct cxi_running *running,
                           const void *const *table);
 
+/* -- code that lies anywhere ------------------------------------------------
+ * It holds no address: its constants are beside it, and whatever else it
+ * needs is in the table that it is called with. So it can be kept in a file.
+ * What entry i of the table is says import i, by number: plans in the order
+ * of cxi_loop_plans, thunks as they stand in their plan. */
+typedef enum cxi_import_kind {
+  CXI_IMPORT_RUN,       /* of thunk `b` of plan `a` */
+  CXI_IMPORT_STATE,     /* of thunk `b` of plan `a` */
+  CXI_IMPORT_CONSTANTS, /* of plan `a` */
+  CXI_IMPORT_COPY,      /* memcpy */
+  CXI_IMPORT_KERNEL     /* of primitive `a`, `b` operands of types[1 ...],
+                           to types[0] */
+} cxi_import_kind;
+typedef struct cxi_import {
+  uint32_t kind, a, b;
+  uint32_t types[4];
+} cxi_import;
+
+typedef struct cxi_object {
+  const unsigned char *code; /* NULL: this loop is not worth any */
+  size_t bytes, entry;       /* of the code; of its function in it */
+  uint32_t n_imports;
+  const cxi_import *imports;
+  const char *report; /* what became of each unit, a line each */
+  void *owner;        /* the generator's */
+} cxi_object;
+
+/* -- a loop's way to its code ---------------------------------------------- */
+
 typedef struct cxi_code {
-  cxi_code_run *run;        /* NULL: this loop is not worth any */
+  cxi_code_run *run;        /* NULL: it stays without */
   const void *const *table; /* what the code calls */
-  void *owner;              /* the generator's */
-  const char *report;       /* what became of each unit, a line each */
 } cxi_code;
 
+/* What a coder keeps of a loop; in the executable's memory, all 0 at first
+ * but for `loop`. */
+typedef struct cxi_coding {
+  const struct cxi_unit *loop;   /* its primitive, parameters and bodies */
+  _Atomic(const cxi_code *) ready; /* &code, once it is there */
+  atomic_int stage;
+  cxi_code code;
+  void *kept;              /* the coder's entry for this structure */
+  struct cxi_coding *next; /* in one of the coder's lists */
+} cxi_coding;
+
 typedef struct cxi_coder {
-  /* How many thunks a loop runs before code is worth making: 0, at once;
-   * INT64_MAX, never. */
-  int64_t (*patience)(void);
-  /* False: none can be made now, since another thread is at it. */
-  bool (*generate)(const struct cxi_unit *loop, cxi_code *out);
-  void (*release)(cxi_code *code);
+  cx_loops (*when)(cx_loops wanted); /* never the default */
+  /* Code for a loop that ran so many thunks: sets `ready` at once, later, or
+   * not at all. From any thread. */
+  void (*ask)(cxi_coding *coding, int64_t ran, cx_loops when);
+  /* Nothing of it is asked any more, nor runs. */
+  void (*release)(cxi_coding *coding);
 } cxi_coder;
 
 #endif

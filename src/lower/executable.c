@@ -219,13 +219,20 @@ uint32_t cxi_executable_steps(const cxi_executable *exe) {
 bool cxi_executable_run(const cxi_executable *exe, const void *const *in,
                         void *const *out, void *workspace, int threads,
                         cxi_error *error) {
+  return cxi_executable_run_with(exe, in, out, workspace, threads,
+                                 CX_LOOPS_DEFAULT, error);
+}
+
+bool cxi_executable_run_with(const cxi_executable *exe, const void *const *in,
+                             void *const *out, void *workspace, int threads,
+                             cx_loops loops, cxi_error *error) {
   const cxi_plan *plan = &exe->plan;
   char **bases = cxi_plan_bases(plan, workspace);
   for (uint32_t i = 0; i < plan->n_in; i++)
     bases[CXI_BASE_FIRST + i] = (char *)(uintptr_t)in[i];
   for (uint32_t j = 0; j < plan->n_out; j++)
     bases[CXI_BASE_FIRST + plan->n_in + j] = out[j];
-  cxi_running running = { threads, error };
+  cxi_running running = { threads, loops, error };
   const cxi_fpu mode = cxi_fpu_enter();
   const bool ok = cxi_plan_run(plan, bases, &running);
   cxi_fpu_leave(mode);

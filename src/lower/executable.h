@@ -5,6 +5,7 @@
 #ifndef CXI_EXECUTABLE_H
 #define CXI_EXECUTABLE_H
 
+#include "calx/context.h"
 #include "ir/program.h"
 
 struct cxi_backend;
@@ -44,6 +45,10 @@ uint32_t cxi_executable_steps(const cxi_executable *exe);
 bool cxi_executable_run(const cxi_executable *exe, const void *const *in,
                         void *const *out, void *workspace, int threads,
                         cxi_error *error);
+/* The same, with a word on when its loops get generated code. */
+bool cxi_executable_run_with(const cxi_executable *exe, const void *const *in,
+                             void *const *out, void *workspace, int threads,
+                             cx_loops loops, cxi_error *error);
 
 typedef struct cxi_compile_stats {
   uint64_t compiled, live, bytes; /* over the process */

@@ -1,15 +1,11 @@
 /* hot.c - loops that have run for long get generated code. */
 #include "lower/hot.h"
 
-#include <stdatomic.h>
-
 struct cxi_hot {
   const cxi_coder *coder;
   cxi_unit loop; /* its primitive, parameters and bodies */
   atomic_int_fast64_t ran;
-  _Atomic(const cxi_code *) ready;
-  atomic_bool making;
-  cxi_code code;
+  cxi_coding coding;
   cxi_hot *next;
 };
 
@@ -26,8 +22,9 @@ cxi_hot *cxi_hot_make(const cxi_unit *loop, const cxi_coder *coder,
                           .n_bodies = loop->n_bodies,
                           .bodies = loop->bodies };
   atomic_init(&hot->ran, 0);
-  atomic_init(&hot->ready, NULL);
-  atomic_init(&hot->making, false);
+  atomic_init(&hot->coding.ready, NULL);
+  atomic_init(&hot->coding.stage, 0);
+  hot->coding.loop = &hot->loop;
   hot->next = *list;
   *list = hot;
   return hot;
@@ -35,30 +32,20 @@ cxi_hot *cxi_hot_make(const cxi_unit *loop, const cxi_coder *coder,
 
 void cxi_hot_release(cxi_hot *list) {
   for (cxi_hot *hot = list; hot; hot = hot->next)
-    if (atomic_load(&hot->ready)) hot->coder->release(&hot->code);
+    hot->coder->release(&hot->coding);
 }
 
-/* One thread makes the code; others run thunks meanwhile. A child process
- * that was forked in between does so for good. */
-static void make(cxi_hot *hot) {
-  if (atomic_exchange(&hot->making, true)) return;
-  if (hot->coder->generate(&hot->loop, &hot->code))
-    atomic_store(&hot->ready, &hot->code);
-  else
-    atomic_store(&hot->making, false);
-}
-
-const cxi_code *cxi_hot_code(cxi_hot *hot, int64_t thunks) {
-  const int64_t patience = hot->coder->patience();
-  if (patience == INT64_MAX) return NULL;
+const cxi_code *cxi_hot_code(cxi_hot *hot, int64_t thunks,
+                             const cxi_running *running) {
+  const cx_loops when = hot->coder->when(running->loops);
+  if (when == CX_LOOPS_OFF) return NULL;
   const cxi_code *code =
-      atomic_load_explicit(&hot->ready, memory_order_acquire);
+      atomic_load_explicit(&hot->coding.ready, memory_order_acquire);
   if (!code) {
-    const int64_t ran =
-        atomic_fetch_add_explicit(&hot->ran, thunks, memory_order_relaxed);
-    if (ran + thunks < patience) return NULL;
-    make(hot);
-    code = atomic_load(&hot->ready);
+    const int64_t ran = thunks + atomic_fetch_add_explicit(
+                                     &hot->ran, thunks, memory_order_relaxed);
+    hot->coder->ask(&hot->coding, ran, when);
+    code = atomic_load_explicit(&hot->coding.ready, memory_order_acquire);
   }
   return code && code->run ? code : NULL;
 }

@@ -1,9 +1,9 @@
 /* hot.h - loops that have run for long get generated code.
  *
- * Each compiled loop counts the thunks that its steps ran. When the count has
- * used up the coder's patience, the thread that notices makes the code and
- * goes on with it in the middle of the loop; later runs begin with it. The
- * bits are the same, so that nobody sees when this happens. */
+ * Each compiled loop counts the thunks that its steps ran, and asks the coder
+ * as the count grows. Once the code is there the loop goes on with it, from
+ * one step to the next; later runs begin with it. The bits are the same, so
+ * that nobody sees when this happens. */
 #ifndef CXI_HOT_H
 #define CXI_HOT_H
 
@@ -20,8 +20,9 @@ cxi_hot *cxi_hot_make(const cxi_unit *loop, const cxi_coder *coder,
 /* Gives back the code of all in the list. */
 void cxi_hot_release(cxi_hot *list);
 
-/* The loop's code, made now if it is time; NULL: go on with the thunks, of
- * which `thunks` more ran since the last look. */
-const cxi_code *cxi_hot_code(cxi_hot *hot, int64_t thunks);
+/* The loop's code, if it is there; NULL: go on with the thunks, of which
+ * `thunks` more ran since the last look. */
+const cxi_code *cxi_hot_code(cxi_hot *hot, int64_t thunks,
+                             const cxi_running *running);
 
 #endif

@@ -107,9 +107,10 @@ static void advance_rows(char **to, const rows *r, uint32_t n, int64_t step) {
 }
 
 /* Generated code, if it is there or due; `steps` more are counted. */
-static const cxi_code *look(const loop *l, int64_t steps) {
+static const cxi_code *look(const loop *l, int64_t steps,
+                            const cxi_running *running) {
   const int64_t step = l->body->n_thunks + (l->cond ? l->cond->n_thunks : 0);
-  return l->hot ? cxi_hot_code(l->hot, steps * step) : NULL;
+  return l->hot ? cxi_hot_code(l->hot, steps * step, running) : NULL;
 }
 
 /* All steps that are left. */
@@ -140,8 +141,9 @@ static bool run_scan(const void *state, char *const *bases,
   for (int64_t i = 0; i < l->length; i++) {
     const int64_t left = l->length - i; /* counted as they begin */
     const cxi_code *code =
-        i % CXI_HOT_STEPS ? NULL
-                          : look(l, left < CXI_HOT_STEPS ? left : CXI_HOT_STEPS);
+        i % CXI_HOT_STEPS
+            ? NULL
+            : look(l, left < CXI_HOT_STEPS ? left : CXI_HOT_STEPS, running);
     if (code) {
       if (!run_code(l, code, bases, left, running)) return false;
       break;
@@ -169,7 +171,7 @@ static bool run_while(const void *state, char *const *bases,
   start_carries(l, bases, carry_in, b.out, true);
   for (int64_t i = 0;; i++) {
     const cxi_code *code =
-        i % CXI_HOT_STEPS ? NULL : look(l, i ? CXI_HOT_STEPS : 0);
+        i % CXI_HOT_STEPS ? NULL : look(l, i ? CXI_HOT_STEPS : 0, running);
     if (code) {
       if (!run_code(l, code, bases, 0, running)) return false;
       break;
@@ -177,7 +179,7 @@ static bool run_while(const void *state, char *const *bases,
     for (uint32_t k = 0; k < l->n_carry; k++) tested[k] = carry_in[k];
     if (!cxi_plan_run(l->cond, cond_memory, running)) return false;
     if (!*verdict) {
-      look(l, i % CXI_HOT_STEPS); /* for later runs */
+      look(l, i % CXI_HOT_STEPS, running); /* for later runs */
       break;
     }
     if (!cxi_plan_run(l->body, memory, running)) return false;

@@ -33,6 +33,14 @@ uint32_t cxi_loop_first_carry(const cxi_unit *unit);
 bool cxi_loop_carry_in_place(const cxi_unit *unit, uint32_t k);
 /* May result r be in operand k's buffer? */
 bool cxi_loop_in_place(const cxi_unit *unit, uint32_t r, uint32_t k);
+/* The plans of its bodies, of theirs and so on: each loop's or branch's side by
+ * side, the outer ones first. To be freed with cxi_free(out->d); false without
+ * memory, or if one keeps no schedule. */
+typedef struct cxi_plans {
+  uint32_t n, cap;
+  const cxi_plan **d;
+} cxi_plans;
+bool cxi_loop_plans(const cxi_unit *loop, cxi_plans *out);
 /* Its `hot` goes before *hots. */
 bool cxi_loop_compile(const cxi_unit *unit, const cxi_backend *backend,
                       cxi_arena *arena, cxi_hot **hots, cxi_thunk *out,

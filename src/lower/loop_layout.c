@@ -106,3 +106,27 @@ size_t cxi_loop_workspace(const cxi_unit *unit) {
     if (unit->bodies[i]->bytes > bytes) bytes = unit->bodies[i]->bytes;
   return bytes;
 }
+
+static bool add_bodies(const cxi_unit *unit, cxi_plans *out) {
+  for (uint32_t i = 0; i < unit->n_bodies; i++) {
+    if (!unit->bodies[i]->schedule ||
+        !cxi_grow(&out->d, &out->cap, out->n + (size_t)1, sizeof *out->d))
+      return false;
+    out->d[out->n++] = unit->bodies[i];
+  }
+  return true;
+}
+
+bool cxi_loop_plans(const cxi_unit *loop, cxi_plans *out) {
+  *out = (cxi_plans){ 0 };
+  bool ok = add_bodies(loop, out);
+  for (uint32_t i = 0; ok && i < out->n; i++) {
+    const cxi_schedule *s = out->d[i]->schedule;
+    for (uint32_t u = 0; ok && u < s->n_units; u++)
+      ok = add_bodies(&s->units[u], out);
+  }
+  if (ok) return true;
+  cxi_free(out->d);
+  *out = (cxi_plans){ 0 };
+  return false;
+}

@@ -89,6 +89,7 @@ void cxi_unit_extents(const cxi_unit *u, int64_t *out_rows, int64_t *out_n);
 /* A unit compiled. Runs from any thread at once; no allocation, no locks. */
 typedef struct cxi_running {
   int threads;
+  cx_loops loops; /* when they get generated code */
   cxi_error *error;
 } cxi_running;
 typedef struct cxi_thunk {

@@ -1,5 +1,6 @@
 /* cpu_device.c - the CPU: single equations by its kernels, programs compiled
  * for tier 0 and kept. */
+#include "backends/cpu/code.h"
 #include "backends/cpu/cpu.h"
 #include "runtime/devices.h"
 #include "runtime/executables.h"
@@ -29,4 +30,5 @@ static bool run(cx_ctx *ctx, const cxi_program *p, const cxi_view *in,
   return good;
 }
 
-const cxi_device cxi_cpu_device = { "cpu", apply, run, &cxi_cpu_backend };
+const cxi_device cxi_cpu_device = { "cpu", apply, run, &cxi_cpu_backend,
+                                    cxi_code_settle };

@@ -245,7 +245,8 @@ bool cxi_executable_call(cx_ctx *ctx, const cxi_executable *exe,
   }
   *out_started = true;
   const bool good =
-      cxi_executable_run(exe, in, data, workspace, ctx->threads, error);
+      cxi_executable_run_with(exe, in, data, workspace, ctx->threads,
+                              ctx->loops, error);
   cxi_block_give(workspace, capacity, ctx->account);
   if (good) return true;
   for (uint32_t i = 0; i < p->n_out; i++) cxi_array_release(out[i]);

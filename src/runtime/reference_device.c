@@ -2,6 +2,7 @@
  * C: the oracle, chosen as "reference" or by CX_DISABLE_JIT=1. */
 #include <string.h>
 
+#include "backends/cpu/code.h"
 #include "backends/reference/reference.h"
 #include "runtime/devices.h"
 
@@ -59,4 +60,5 @@ bool cxi_reference_run_arrays(cx_ctx *ctx, const cxi_program *p,
 }
 
 const cxi_device cxi_reference_device = { "reference", cxi_reference_apply,
-                                          cxi_reference_run_arrays, NULL };
+                                          cxi_reference_run_arrays, NULL,
+                                          cxi_code_settle };

@@ -67,6 +67,7 @@ cx_ctx *cxi_context_make(const cxi_device *device, cx_open_opt opt) {
   cxi_eager_emitter(&ctx->eager);
   ctx->device = device;
   ctx->threads = opt.threads;
+  ctx->loops = opt.loops;
   ctx->memory_limit = opt.memory_limit;
   ctx->on_error = opt.on_error;
   ctx->user = opt.user;
@@ -166,6 +167,7 @@ void cx_close(cx_ctx *ctx) {
     return;
   }
   cx_ctx *before = use(ctx, true);
+  const cxi_device *device = ctx->device;
   while (ctx->n_scopes) cxi_scope_pop(ctx, ctx->scopes[0].serial);
   for (uint32_t i = 0; i < ctx->n_kept; i++)
     if (ctx->kept[i].serial) cxi_item_release(ctx->kept[i].item);
@@ -175,7 +177,9 @@ void cx_close(cx_ctx *ctx) {
   cxi_free(ctx->scopes);
   cxi_free(ctx->kept);
   cxi_free(ctx);
-  if (cxi_context_last()) cxi_blocks_trim();
+  if (!cxi_context_last()) return;
+  if (device->settle) device->settle();
+  cxi_blocks_trim();
 }
 
 /* Contexts that another thread has entered are not looked into. */

@@ -67,6 +67,7 @@ struct cx_ctx {
   const cxi_device *device;
   cxi_account *account;
   int threads;
+  cx_loops loops;
   size_t memory_limit;
   void (*on_error)(cx_code code, const char *message, void *user);
   void *user;

@@ -15,6 +15,7 @@ struct cxi_device {
   bool (*run)(cx_ctx *, const cxi_program *, const cxi_view *in,
               cxi_array **out, cxi_error *error);
   const struct cxi_backend *backend; /* NULL: it does not compile */
+  void (*settle)(void); /* the last context was closed; NULL: nothing to do */
 };
 
 /* While cx_checks is on, called with the results of p: false, with the poison

@@ -1,187 +1,306 @@
-/* code.c - opens the library that generates code, on the first need. */
-#define _GNU_SOURCE /* dladdr */
+/* code.c - generated code for loops: looked for, made, kept.
+ *
+ * A loop asks as it runs. At first code is looked for: that of an equal loop
+ * of this process, then a file of the store; that takes less than what it
+ * waited for. If there is none and the loop goes on, LLVM makes it. */
 #include "backends/cpu/code.h"
 
-#include <dlfcn.h>
-#include <pthread.h>
-#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
-#include "backends/cpu/plugin.h"
-#include "base/isa.h"
+#include "backends/cpu/code_kept.h"
+#include "backends/cpu/code_plugin.h"
+#include "backends/cpu/code_worker.h"
+#include "base/alloc.h"
+#include "base/store.h"
 
-/* Thunks that a loop runs before it gets code: at about 0.1 us each, what it
- * takes to open LLVM once. */
-enum { PATIENCE = 200000 };
+/* Thunks that a loop runs, at about 0.1 us each, before code is looked for,
+ * and before it is made: what either takes at first. */
+enum { LOOK = 2000, MAKE = 200000 };
 
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static const cxi_plugin *plugin;
-static bool tried;
-static const char *why = "";
-static cxi_plugin_host host;
-static atomic_int chosen = -1;
-static atomic_uint_fast64_t loops, refused;
+static atomic_int chosen = CX_LOOPS_DEFAULT;
+static cxi_code_stats stats; /* under the lock */
 
 /* -- when ------------------------------------------------------------------ */
 
-static cxi_code_when of_environment(void) {
+static cx_loops of_environment(void) {
+  static const char *const names[] = { "", "auto", "off", "now", "wait" };
   const char *text = getenv("CALX_LLVM");
-  if (text && strcmp(text, "off") == 0) return CXI_CODE_OFF;
-  if (text && strcmp(text, "now") == 0) return CXI_CODE_NOW;
-  return CXI_CODE_AUTO;
+  for (int i = CX_LOOPS_AUTO; text && i <= CX_LOOPS_WAIT; i++)
+    if (strcmp(text, names[i]) == 0) return (cx_loops)i;
+  return CX_LOOPS_AUTO;
 }
 
-static cxi_code_when when_now(void) {
+static cx_loops when_now(cx_loops wanted) {
+  if (wanted > CX_LOOPS_DEFAULT && wanted <= CX_LOOPS_WAIT) return wanted;
   int now = atomic_load_explicit(&chosen, memory_order_relaxed);
-  if (now < 0) {
+  if (now == CX_LOOPS_DEFAULT) {
     now = (int)of_environment();
     atomic_store(&chosen, now);
   }
-  return (cxi_code_when)now;
+  return (cx_loops)now;
 }
 
-cxi_code_when cxi_code_set(cxi_code_when when) {
-  const cxi_code_when before = when_now();
+cx_loops cxi_code_set(cx_loops when) {
+  const cx_loops before = when_now(CX_LOOPS_DEFAULT);
   atomic_store(&chosen, (int)when);
   return before;
 }
 
-static int64_t patience(void) {
-  switch (when_now()) {
-  case CXI_CODE_OFF:
-    return INT64_MAX;
-  case CXI_CODE_NOW:
-    return 0;
-  default:
-    return PATIENCE;
+static uint64_t clock_ns(void) {
+  struct timespec t;
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+/* -- one loop's code ------------------------------------------------------- */
+
+/* CX_DUMP=code: what became of each unit of a loop, and whence it comes. */
+static void dump(const char *how, const char *report) {
+  const char *list = getenv("CX_DUMP");
+  if (!list || !strstr(list, "code")) return;
+  fprintf(stderr, "code: %s\n%s", how, report ? report : "");
+}
+
+static void note_reason(const char *why) {
+  cxi_code_lock();
+  snprintf(stats.why, sizeof stats.why, "%s", why);
+  cxi_code_unlock();
+}
+
+/* Under the lock: the loop goes on with what is kept, of which it has a
+ * reference. */
+static bool attach(cxi_coding *coding, cxi_kept_code *kept) {
+  const void **table = cxi_loaded_table(&kept->loaded, coding->loop);
+  if (!table) return false;
+  coding->kept = kept;
+  coding->code = (cxi_code){ kept->loaded.run, table };
+  (*(kept->loaded.run ? &stats.loops : &stats.refused))++;
+  atomic_store_explicit(&coding->ready, &coding->code, memory_order_release);
+  return true;
+}
+
+/* From the store. An entry that is sound but says what cannot be is none. */
+static bool read_code(cxi_hash key, const char *llvm, cxi_loaded *out) {
+  char stamp[200], why[160];
+  cxi_bytes bytes = { 0 };
+  cxi_object object;
+  const char *fault;
+  const uint64_t start = clock_ns();
+  cxi_code_stamp(llvm, stamp);
+  bool good = cxi_store_get(key, stamp, &bytes, why) == CXI_STORED_FOUND;
+  if (good) {
+    snprintf(why, sizeof why, "an entry that is no code");
+    good = !bytes.failed && cxi_object_read(bytes.data, bytes.n, &object) &&
+           cxi_object_load(&object, out, &fault);
   }
-}
-
-/* -- opening --------------------------------------------------------------- */
-
-static const cx_aval *type_of(cxi_type type) {
-  return cxi_type_aval(type);
-}
-
-static const char *name_of(cxi_prim prim) {
-  return cxi_prim_name(prim);
-}
-
-static void prepare_host(void) {
-  host.type = type_of;
-  host.prim_name = name_of;
-  host.kernels = cxi_cpu_kernels_now();
-  switch (cxi_isa_now()) {
-  case CXI_ISA_AVX512:
-    host.target = (cxi_target){ NULL, "x86-64-v4", 64 };
-    break;
-  case CXI_ISA_AVX2:
-    host.target = (cxi_target){ NULL, "x86-64-v3", 32 };
-    break;
-  default:
-    host.target = (cxi_target){ NULL, "generic", 16 };
+  if (good) dump(out->run ? "from the cache" : "none", object.report);
+  cxi_bytes_free(&bytes);
+  if (!good) {
+    note_reason(why);
+    dump(why, "");
+    return false;
   }
+  cxi_code_lock();
+  stats.read++;
+  stats.reading_ns += clock_ns() - start;
+  cxi_code_unlock();
+  return true;
 }
 
-/* Beside this library or program, or where libraries of its prefix are. */
-static void *open_beside(void) {
-  static const char *const folders[] = { "", "../lib/", "../../lib/" };
-  Dl_info own;
-  char path[4096];
-  if (!dladdr((const void *)(uintptr_t)&cxi_code_open, &own) || !own.dli_fname)
-    return NULL;
-  const char *slash = strrchr(own.dli_fname, '/');
-  const int length = slash ? (int)(slash - own.dli_fname) + 1 : 0;
-  void *library = NULL;
-  for (size_t i = 0; !library && i < sizeof folders / sizeof *folders; i++) {
-    snprintf(path, sizeof path, "%.*s%slibcalx_llvm.so", length, own.dli_fname,
-             folders[i]);
-    library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+static void write_code(cxi_hash key, const char *llvm,
+                       const cxi_object *object) {
+  char stamp[200], why[160];
+  cxi_bytes bytes = { 0 };
+  cxi_object_write(&bytes, object);
+  cxi_code_stamp(llvm, stamp);
+  if (!bytes.failed && !cxi_store_put(key, stamp, bytes.data, bytes.n, why))
+    dump(why, "");
+  cxi_bytes_free(&bytes);
+}
+
+/* By LLVM. *without: there is none, for good. */
+static bool make_code(const struct cxi_unit *loop, cxi_hash key,
+                      const char *llvm, bool *without, cxi_loaded *out) {
+  cxi_object object;
+  const char *why;
+  const uint64_t start = clock_ns();
+  const cxi_plugin *plugin = cxi_code_plugin(&why, cxi_code_watch_exit);
+  *without = !plugin;
+  /* another version than was thought: another key, to begin with again */
+  if (plugin && strcmp(llvm, plugin->llvm) != 0) return false;
+  bool good = plugin && plugin->generate(loop, &object, &why);
+  if (good) {
+    good = cxi_object_load(&object, out, &why);
+    if (good) dump(out->run ? "generated" : "none", object.report);
+    if (good) write_code(key, llvm, &object);
+    plugin->release(&object);
   }
-  return library;
+  if (!good) dump(why, "");
+  cxi_code_lock();
+  (*(good ? &stats.made : &stats.failed))++;
+  stats.making_ns += clock_ns() - start;
+  cxi_code_unlock();
+  return good;
 }
 
-/* CALX_LLVM_LIBRARY names it; else beside, else where the linker looks. */
-static void *open_library(void) {
-  const char *named = getenv("CALX_LLVM_LIBRARY");
-  if (named) return dlopen(named, RTLD_NOW | RTLD_LOCAL);
-  void *library = open_beside();
-  return library ? library : dlopen("libcalx_llvm.so", RTLD_NOW | RTLD_LOCAL);
-}
+/* -- finding it ------------------------------------------------------------ */
 
-static void take_lock(void) {
-  pthread_mutex_lock(&lock);
-}
-
-static void give_lock(void) {
-  pthread_mutex_unlock(&lock);
-}
-
-/* A fork waits for code that is being made: its child, which has no thread
- * that would give the lock back, could not release code otherwise. */
-static void open_plugin(void) {
-  tried = true;
-  pthread_atfork(take_lock, give_lock, give_lock);
-  void *library = open_library();
-  if (!library) {
-    why = "libcalx_llvm.so is not there";
-    return;
+/* What is kept under the key, with a reference: an equal loop's, or a new one
+ * to be filled (*is_new). NULL: without memory, or if another thread is at it
+ * and we do not wait. */
+static cxi_kept_code *enter(cxi_hash key, bool waits, bool *is_new) {
+  cxi_kept_code *kept = cxi_kept_find(key);
+  while (kept && kept->making && waits) {
+    cxi_code_wait();
+    kept = cxi_kept_find(key);
   }
-  cxi_plugin_entry *entry;
-  *(void **)&entry = dlsym(library, "cxi_plugin_table");
-  const cxi_plugin *found = entry ? entry() : NULL;
-  if (!found || found->version != CXI_PLUGIN_VERSION ||
-      found->signature != cxi_plugin_signature()) {
-    why = "libcalx_llvm.so is of another version of Calx";
-    dlclose(library);
-    return;
+  *is_new = !kept;
+  if (!kept) return cxi_kept_add(key);
+  if (kept->making) return NULL;
+  cxi_kept_hold(kept);
+  stats.shared++;
+  return kept;
+}
+
+/* Fills it: from the store, or else, if it `may`, by LLVM. */
+static bool fill(cxi_kept_code *kept, const struct cxi_unit *loop,
+                 const char *llvm, bool may, bool *without) {
+  cxi_loaded loaded;
+  const bool good =
+      read_code(kept->key, llvm, &loaded) ||
+      (may && make_code(loop, kept->key, llvm, without, &loaded));
+  cxi_code_lock();
+  if (good) kept->loaded = loaded;
+  if (good) kept->making = false;
+  cxi_code_changed();
+  cxi_code_unlock();
+  return good;
+}
+
+/* True: the loop has its code, or is known to be worth none. */
+static bool find_code(cxi_coding *coding, bool may, bool *without) {
+  cxi_hash key;
+  bool is_new;
+  const char *llvm = cxi_code_llvm();
+  if (!cxi_code_key(coding->loop, llvm, &key)) return false;
+  cxi_code_lock();
+  cxi_kept_code *kept = enter(key, may, &is_new);
+  cxi_code_unlock();
+  if (!kept) return false;
+  bool good = !is_new || fill(kept, coding->loop, llvm, may, without);
+  cxi_code_lock();
+  good = good && attach(coding, kept);
+  if (!good) cxi_kept_drop(kept);
+  cxi_code_changed();
+  cxi_code_unlock();
+  if (!good && may && strcmp(llvm, cxi_code_llvm()) != 0)
+    return find_code(coding, may, without);
+  return good;
+}
+
+/* A loop that has been taken is given back. */
+static void give(cxi_coding *coding, bool done) {
+  cxi_code_lock();
+  cxi_code_give(coding, done ? CXI_STAGE_DONE : CXI_STAGE_LOOKED);
+  cxi_code_unlock();
+}
+
+static void look(cxi_coding *coding) {
+  const bool before = cxi_alloc_aside(true);
+  give(coding, find_code(coding, false, NULL));
+  cxi_alloc_aside(before);
+}
+
+/* Without the library a loop has no code, for good. */
+static void make(cxi_coding *coding) {
+  bool without = false;
+  const bool before = cxi_alloc_aside(true);
+  const bool good = find_code(coding, true, &without);
+  if (without) {
+    coding->code = (cxi_code){ NULL, NULL };
+    atomic_store_explicit(&coding->ready, &coding->code, memory_order_release);
   }
-  prepare_host();
-  if (found->open(&host, &why)) plugin = found;
+  give(coding, good || without);
+  cxi_alloc_aside(before);
 }
 
 /* -- the coder ------------------------------------------------------------- */
 
+/* By this thread, after any other that is at it. */
+static void make_here(cxi_coding *coding) {
+  bool taken = false;
+  cxi_code_lock();
+  while (!taken && atomic_load(&coding->stage) != CXI_STAGE_DONE) {
+    taken = cxi_code_take(coding, true);
+    if (!taken && atomic_load(&coding->stage) != CXI_STAGE_TAKEN) break;
+    if (!taken) cxi_code_wait();
+  }
+  cxi_code_unlock();
+  if (taken) make(coding);
+}
+
+/* By another thread; by this one if there can be no other. */
+static void make_elsewhere(cxi_coding *coding) {
+  bool queued = true;
+  cxi_code_lock();
+  if (atomic_load(&coding->stage) <= CXI_STAGE_LOOKED)
+    queued = cxi_code_queue(coding, make);
+  cxi_code_unlock();
+  if (!queued) make_here(coding);
+}
+
+static void look_here(cxi_coding *coding) {
+  cxi_code_lock();
+  const bool taken = atomic_load(&coding->stage) == CXI_STAGE_NEW &&
+                     cxi_code_take(coding, false);
+  cxi_code_unlock();
+  if (taken) look(coding);
+}
+
+static void ask(cxi_coding *coding, int64_t ran, cx_loops when) {
+  const int stage = atomic_load_explicit(&coding->stage, memory_order_acquire);
+  const bool waits = when == CX_LOOPS_NOW || when == CX_LOOPS_WAIT;
+  if (stage == CXI_STAGE_DONE) return;
+  if (when == CX_LOOPS_NOW || (waits && ran >= MAKE))
+    make_here(coding);
+  else if (stage <= CXI_STAGE_LOOKED && ran >= MAKE)
+    make_elsewhere(coding);
+  else if (stage == CXI_STAGE_NEW && ran >= LOOK)
+    look_here(coding);
+}
+
+/* A thread may be at it for nobody any more. */
+static void release(cxi_coding *coding) {
+  if (atomic_load(&coding->stage) == CXI_STAGE_NEW) return;
+  cxi_code_lock();
+  cxi_code_unqueue(coding);
+  while (atomic_load(&coding->stage) == CXI_STAGE_TAKEN) cxi_code_wait();
+  if (coding->kept) cxi_kept_drop(coding->kept);
+  cxi_code_unlock();
+  cxi_free((void *)(uintptr_t)coding->code.table);
+}
+
+const cxi_coder cxi_cpu_coder = { when_now, ask, release };
+
 bool cxi_code_open(const char **out_why) {
-  pthread_mutex_lock(&lock);
-  if (!tried) open_plugin();
-  *out_why = why;
-  const bool there = plugin != NULL;
-  pthread_mutex_unlock(&lock);
-  return there;
+  return cxi_code_plugin(out_why, cxi_code_watch_exit) != NULL;
 }
 
-/* CX_DUMP=code: what became of each unit of a loop. */
-static void dump(const cxi_code *code) {
-  const char *list = getenv("CX_DUMP");
-  if (!list || !strstr(list, "code")) return;
-  fprintf(stderr, "code: %s\n%s", code->run ? "generated" : "none",
-          code->report ? code->report : "");
+void cxi_code_forget(void) {
+  cxi_code_lock();
+  cxi_kept_clear();
+  cxi_code_unlock();
 }
-
-/* Without waiting: whoever finds the lock taken goes on without code. */
-static bool generate(const cxi_unit *loop, cxi_code *out) {
-  if (pthread_mutex_trylock(&lock)) return false;
-  if (!tried) open_plugin();
-  bool done = true;
-  if (plugin) done = plugin->generate(loop, out);
-  if (done) dump(out);
-  pthread_mutex_unlock(&lock);
-  if (done) atomic_fetch_add(out->run ? &loops : &refused, 1);
-  return done;
-}
-
-static void release(cxi_code *code) {
-  if (!code->owner) return;
-  pthread_mutex_lock(&lock);
-  plugin->release(code);
-  pthread_mutex_unlock(&lock);
-}
-
-const cxi_coder cxi_cpu_coder = { patience, generate, release };
 
 cxi_code_stats cxi_code_now(void) {
-  return (cxi_code_stats){ atomic_load(&loops), atomic_load(&refused) };
+  cxi_code_lock();
+  const cxi_kept_stats kept = cxi_kept_now();
+  cxi_code_stats now = stats;
+  cxi_code_unlock();
+  now.kept = kept.entries;
+  now.bytes = kept.bytes;
+  return now;
 }

@@ -1,28 +1,36 @@
-/* code.h - generated code for loops, if the library that makes it is there.
+/* code.h - generated code for loops: looked for, made, kept.
  *
  * CALX_LLVM in the environment says when: `off`, never; `now`, before a loop's
- * first step; `auto` or unset, once a loop has run long enough on tier 0. */
+ * first step; `auto` or unset, once a loop has run long enough on tier 0, by
+ * another thread meanwhile; `wait`, then too, but the loop waits for it. A
+ * context may say otherwise (cx_loops). */
 #ifndef CXI_CPU_CODE_H
 #define CXI_CPU_CODE_H
 
 #include "lower/code.h"
 
-typedef enum cxi_code_when {
-  CXI_CODE_OFF,
-  CXI_CODE_NOW,
-  CXI_CODE_AUTO
-} cxi_code_when;
-
 extern const cxi_coder cxi_cpu_coder;
 
 /* Instead of what the environment says, from now on; returns what was. */
-cxi_code_when cxi_code_set(cxi_code_when when);
+cx_loops cxi_code_set(cx_loops when);
 /* Opens the library; false, and why, if it cannot be had. */
 bool cxi_code_open(const char **out_why);
+/* Waits until no code is being made, and ends the threads that make it; what
+ * was not begun is left for later. */
+void cxi_code_settle(void);
+/* Code that no loop uses goes. */
+void cxi_code_forget(void);
 
 typedef struct cxi_code_stats {
   uint64_t loops;   /* that got code */
   uint64_t refused; /* that stay on tier 0 */
+  uint64_t shared;  /* of both: as an equal loop of this process did */
+  uint64_t read;    /* of both: from the directory */
+  uint64_t made;    /* of both: by LLVM */
+  uint64_t failed;  /* attempts */
+  uint64_t kept, bytes; /* pieces of code in memory now, and their bytes */
+  uint64_t making_ns, reading_ns;
+  char why[160]; /* the last one was not in the directory */
 } cxi_code_stats;
 cxi_code_stats cxi_code_now(void);
 

@@ -10,7 +10,7 @@
 #include "lower/code.h"
 #include "lower/plan.h"
 
-enum { CXI_PLUGIN_VERSION = 1 };
+enum { CXI_PLUGIN_VERSION = 2 };
 
 /* What code is made for. */
 typedef struct cxi_target {
@@ -31,12 +31,15 @@ typedef struct cxi_plugin_host {
 typedef struct cxi_plugin {
   uint32_t version;
   uint64_t signature;
+  const char *build; /* cxi_build_id of the sources it is of */
+  const char *llvm;  /* the version of LLVM that it runs with */
   /* Once, before the rest. False with text. */
   bool (*open)(const cxi_plugin_host *host, const char **out_why);
-  /* Code for a scan or while whose bodies keep their schedules. False
-   * without memory. A loop that gets none has a report that says why. */
-  bool (*generate)(const cxi_unit *loop, cxi_code *out);
-  void (*release)(cxi_code *code);
+  /* Code for a scan or while whose bodies keep their schedules; from several
+   * threads at once. False if there is none now, but may be at another time;
+   * *why says so. A loop that never gets any has a report that says why. */
+  bool (*generate)(const cxi_unit *loop, cxi_object *out, const char **why);
+  void (*release)(cxi_object *object);
   /* The loop as assembly for another target, to be freed with `free_text`;
    * NULL: it cannot be made. */
   char *(*assemble)(const cxi_unit *loop, const cxi_target *target);
@@ -51,7 +54,7 @@ static inline uint64_t cxi_plugin_signature(void) {
                              sizeof(cxi_schedule),  sizeof(cxi_graph_value),
                              sizeof(cxi_op),        sizeof(cxi_operand),
                              sizeof(cxi_row),       sizeof(cxi_thunk),
-                             sizeof(cxi_code),      sizeof(cxi_cpu_kernels),
+                             sizeof(cxi_object),      sizeof(cxi_cpu_kernels),
                              CXI_N_PRIMS,           CXI_N_DTYPES,
                              sizeof(cxi_plugin_host) };
   uint64_t hash = UINT64_C(14695981039346656037);

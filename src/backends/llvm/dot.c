@@ -74,7 +74,8 @@ static int widest_of(const cxi_codegen *e, const product *p) {
 }
 
 static bool takes(const cxi_codegen *e, const cxi_unit *u) {
-  if (u->kind != CXI_UNIT_ONE || u->row->prim != CXI_PRIM_dot_general)
+  if (u->kind != CXI_UNIT_ONE || u->row->prim != CXI_PRIM_dot_general ||
+      !cxi_is_modern(e))
     return false;
   const cx_dtype type = u->results[0].type.type;
   if ((type != CX_F32 && type != CX_F64) || u->operands[0].type.type != type ||

@@ -32,8 +32,9 @@ typedef struct cxi_codegen {
   LLVMTypeRef ptr, i64, i32, i8, i1;
   LLVMValueRef rooms[CXI_KERNEL_ROOMS]; /* rows for kernels; NULL: not yet */
   cxi_arena *arena;                     /* of the code */
-  const void **calls;
-  uint32_t n_calls, cap_calls;
+  cxi_import *imports;
+  uint32_t n_imports, cap_imports;
+  cxi_plans plans; /* as imports number them */
   char *report;
   int depth; /* of the loop at hand */
   bool short_of_memory;
@@ -42,6 +43,7 @@ typedef struct cxi_codegen {
 /* A program's values while its units are emitted. */
 typedef struct cxi_level {
   const cxi_plan *plan;
+  uint32_t number; /* of the plan */
   const cxi_schedule *s;
   const cx_aval *(*type)(cxi_type type);
   LLVMValueRef memory;    /* of its bases, then its slab */
@@ -81,7 +83,8 @@ void cxi_store(cxi_codegen *e, cx_dtype type, LLVMValueRef at,
                LLVMValueRef value, int lanes);
 LLVMValueRef cxi_local(cxi_codegen *e, cx_dtype type, int64_t count);
 LLVMValueRef cxi_local_of(cxi_codegen *e, LLVMTypeRef type);
-/* Copies `count` elements; nothing if both are one pointer. */
+/* Copies `count` elements, which do not overlap; nothing if both are one
+ * pointer. */
 void cxi_copy_elements(cxi_codegen *e, cx_dtype type, LLVMValueRef to,
                        LLVMValueRef from, int64_t count);
 
@@ -97,8 +100,8 @@ LLVMBasicBlockRef cxi_block(cxi_codegen *e, const char *name);
 
 LLVMValueRef cxi_intrinsic(cxi_codegen *e, const char *name, LLVMTypeRef type,
                            LLVMValueRef *in, unsigned n);
-/* An address that the code finds in its table. */
-LLVMValueRef cxi_table_entry(cxi_codegen *e, const void *address);
+/* What the code finds in its table. */
+LLVMValueRef cxi_table_entry(cxi_codegen *e, cxi_import import);
 
 /* -- operations.c: one row per elementwise primitive ----------------------- */
 
@@ -110,8 +113,8 @@ typedef struct cxi_operation {
   LLVMValueRef in[CXI_FUSED_OPERANDS];
   int lanes;
 } cxi_operation;
-/* Is there a row that takes these types? */
-bool cxi_operation_takes(const cxi_operation *o);
+/* Is there a row that takes these types, and needs no library of C for it? */
+bool cxi_operation_takes(const cxi_codegen *e, const cxi_operation *o);
 LLVMValueRef cxi_operation_emit(cxi_codegen *e, const cxi_operation *o);
 /* Of two values of dtype, for reductions. */
 LLVMValueRef cxi_operation2(cxi_codegen *e, cxi_prim prim, cx_dtype type,
@@ -191,6 +194,10 @@ void cxi_steps_emit(cxi_codegen *e, cxi_steps *s);
 /* Says in the report what became of a unit. */
 void cxi_note(cxi_codegen *e, const cxi_unit *unit, const char *how);
 
+/* Does the machine round and multiply-add by itself? */
+static inline bool cxi_is_modern(const cxi_codegen *e) {
+  return e->vector_bytes > 16;
+}
 static inline int64_t cxi_count(const cxi_operand *o) {
   return cxi_dims_count(&o->type.shape);
 }

@@ -115,12 +115,19 @@ static void note_places(cxi_codegen *e, cxi_level *l) {
   }
 }
 
+static uint32_t number_of(const cxi_codegen *e, const cxi_plan *plan) {
+  uint32_t i = 0;
+  while (e->plans.d[i] != plan) i++;
+  return i;
+}
+
 cxi_level *cxi_level_open(cxi_codegen *e, const cxi_plan *plan,
                           LLVMValueRef memory) {
   const size_t n = plan->schedule->graph.n_values + (size_t)1;
   cxi_level *l = cxi_scratch(sizeof *l);
   if (l) {
     l->plan = plan;
+    l->number = number_of(e, plan);
     l->s = plan->schedule;
     l->memory = memory;
     l->type = e->host->type;
@@ -146,7 +153,8 @@ static void store_bases(cxi_codegen *e, const cxi_level *l) {
   const int64_t size = (int64_t)sizeof(char *);
   LLVMBuildStore(e->b, cxi_after(e, l->memory, (int64_t)p->slab_offset),
                  cxi_after(e, l->memory, CXI_BASE_SLAB * size));
-  LLVMBuildStore(e->b, cxi_table_entry(e, p->constants),
+  LLVMBuildStore(e->b, cxi_table_entry(e, (cxi_import){ CXI_IMPORT_CONSTANTS, l->number, 0,
+                                                  { 0 } }),
                  cxi_after(e, l->memory, CXI_BASE_CONSTANTS * size));
   for (uint32_t i = 0; i < p->n_in + p->n_out; i++)
     LLVMBuildStore(
@@ -156,12 +164,12 @@ static void store_bases(cxi_codegen *e, const cxi_level *l) {
 
 /* Runs a thunk; the function ends if that fails. */
 static void emit_call(cxi_codegen *e, const cxi_level *l,
-                      const cxi_thunk *thunk) {
+                      uint32_t thunk) {
   LLVMTypeRef types[] = { e->ptr, e->ptr, e->ptr };
-  LLVMValueRef in[] = { cxi_table_entry(e, thunk->state), l->memory,
-                        e->running };
-  const LLVMValueRef run =
-      cxi_table_entry(e, (const void *)(uintptr_t)thunk->run);
+  const cxi_import state = { CXI_IMPORT_STATE, l->number, thunk, { 0 } };
+  const cxi_import function = { CXI_IMPORT_RUN, l->number, thunk, { 0 } };
+  LLVMValueRef in[] = { cxi_table_entry(e, state), l->memory, e->running };
+  const LLVMValueRef run = cxi_table_entry(e, function);
   const LLVMValueRef good = LLVMBuildTrunc(
       e->b,
       LLVMBuildCall2(e->b, LLVMFunctionType(e->i8, types, 3, false), run, in, 3,
@@ -199,7 +207,7 @@ void cxi_level_emit(cxi_codegen *e, cxi_level *l) {
     if (family)
       family->emit(e, l, unit);
     else
-      emit_call(e, l, &l->plan->thunks[thunk]);
+      emit_call(e, l, thunk);
     thunk++;
   }
   emit_outputs(e, l);

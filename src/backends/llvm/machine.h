@@ -1,4 +1,4 @@
-/* machine.h - from a module to code in memory: targets, passes, objects. */
+/* machine.h - from a module to code that lies anywhere: targets, passes. */
 #ifndef CXI_MACHINE_H
 #define CXI_MACHINE_H
 
@@ -6,15 +6,21 @@
 
 #include "backends/cpu/plugin.h"
 
-/* Opens LLVM for code of this process; false with a reason. Once. */
+/* Opens LLVM for code of this machine; false with a reason. Once. */
 bool cxi_machine_open(const cxi_target *target, const char **out_why);
-const cxi_target *cxi_machine_target(void);
+const char *cxi_machine_version(void); /* of LLVM, "19.1.7" */
 
-/* The function `name` of the module as code of this process, and a handle to
- * give back; NULL if LLVM cannot. The module is not consumed. */
-void *cxi_machine_load(LLVMModuleRef module, const char *name,
-                       void **out_owner);
-void cxi_machine_unload(void *owner);
+/* Code with its constants. */
+typedef struct cxi_machine_code {
+  unsigned char *bytes; /* pages of their own */
+  size_t size, entry, pages;
+} cxi_machine_code;
+/* The function `name` of the module as code that holds no address and refers
+ * to nothing outside; false if LLVM cannot, *why says what. The module is not
+ * consumed. From several threads at once. */
+bool cxi_machine_make(LLVMModuleRef module, const char *name,
+                      cxi_machine_code *out, const char **why);
+void cxi_machine_free(cxi_machine_code *code);
 
 /* The module as assembly for a target, to be freed with LLVMDisposeMessage;
  * NULL if LLVM has none such. */

@@ -390,8 +390,11 @@ static const row rows[CXI_N_PRIMS] = {
   [CXI_PRIM_name] = { NUMBERS | BOOLS | KEYS, same, NULL },
 };
 
-bool cxi_operation_takes(const cxi_operation *o) {
+bool cxi_operation_takes(const cxi_codegen *e, const cxi_operation *o) {
   const row *r = &rows[o->prim];
+  const bool rounds = o->prim == CXI_PRIM_floor || o->prim == CXI_PRIM_ceil ||
+                      o->prim == CXI_PRIM_round;
+  if (rounds && !cxi_is_modern(e)) return false;
   if (!r->emit || o->n_in == 0 || !(r->kinds & kind_of(o->types[0])))
     return false;
   if (r->takes) return r->takes(o);

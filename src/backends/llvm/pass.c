@@ -58,9 +58,10 @@ static bool is_source(const cxi_op *op) {
 }
 
 /* Does tier 0's kernel have to be called for it? */
-static bool calls_kernel(const cxi_unit *u, const cxi_op *op) {
+static bool calls_kernel(const cxi_codegen *e, const cxi_unit *u,
+                         const cxi_op *op) {
   const cxi_operation o = operation_of(u, op);
-  return !op->reduces && !is_source(op) && !cxi_operation_takes(&o);
+  return !op->reduces && !is_source(op) && !cxi_operation_takes(e, &o);
 }
 
 static bool takes_op(const cxi_codegen *e, const cxi_unit *u,
@@ -71,7 +72,7 @@ static bool takes_op(const cxi_codegen *e, const cxi_unit *u,
                             u->n);
   if (op->row->prim == CXI_PRIM_iota) return !cxi_is_half(op->type);
   if (is_source(op)) return op->row->prim == CXI_PRIM_random_bits;
-  return !calls_kernel(u, op) || kernel_of(e, u, op, &wide) != NULL;
+  return !calls_kernel(e, u, op) || kernel_of(e, u, op, &wide) != NULL;
 }
 
 /* Can the operand be read at a place that is a variable? */
@@ -94,7 +95,7 @@ static bool find_way(const cxi_codegen *e, const cxi_unit *u, pass *p) {
   for (uint32_t i = 0; i < u->n_ops; i++) {
     const cxi_op *op = &u->ops[i];
     if (!takes_op(e, u, op)) return false;
-    p->whole |= op->reduces || calls_kernel(u, op);
+    p->whole |= op->reduces || calls_kernel(e, u, op);
     for (uint32_t k = 0; k <= op->n_in; k++) {
       const cx_dtype type = k ? cxi_source_type(u, op, k - 1) : op->type;
       const size_t bytes = cxi_is_half(type) ? 4 : cxi_dtype_bytes(type);
@@ -314,11 +315,21 @@ static LLVMValueRef kernel_room(cxi_codegen *e, uint32_t i) {
   return e->rooms[i];
 }
 
+static cxi_import import_of(const cxi_unit *u, const cxi_op *op) {
+  cxi_import import = { .kind = CXI_IMPORT_KERNEL,
+                        .a = op->row->prim,
+                        .b = op->n_in,
+                        .types = { op->type } };
+  for (uint32_t k = 0; k < op->n_in; k++)
+    import.types[1 + k] = cxi_source_type(u, op, k);
+  return import;
+}
+
 /* One call for all chunks: their operands to memory, the result back. */
 static void call_kernel(const pass *p, const cxi_op *op, const spot *row) {
   cxi_codegen *e = p->e;
   bool wide;
-  const cxi_cpu_kernel kernel = kernel_of(e, p->u, op, &wide);
+  kernel_of(e, p->u, op, &wide);
   const bool per_row = op->per_row && !p->one_level;
   const uint32_t n_chunks = per_row ? 1 : p->n_chunks;
   const int64_t n = per_row ? 1 : p->n;
@@ -345,9 +356,8 @@ static void call_kernel(const pass *p, const cxi_op *op, const spot *row) {
   LLVMTypeRef types[] = { e->i64, e->ptr, e->ptr, e->ptr, e->ptr, e->i64 };
   const LLVMTypeRef signature =
       LLVMFunctionType(LLVMVoidTypeInContext(e->c), types, 6, false);
-  LLVMBuildCall2(e->b, signature,
-                 cxi_table_entry(e, (const void *)(uintptr_t)kernel), in, 6,
-                 "");
+  LLVMBuildCall2(e->b, signature, cxi_table_entry(e, import_of(p->u, op)), in,
+                 6, "");
   const uint32_t i = (uint32_t)(op - p->u->ops);
   for (uint32_t c = 0; c < n_chunks; c++) {
     const int lanes = per_row ? 1 : p->chunks[c].lanes;
@@ -368,7 +378,7 @@ static void emit_row(pass *p, const spot *row) {
   for (uint32_t i = 0; i < u->n_ops; i++) {
     const cxi_op *op = &u->ops[i];
     const bool per_row = op->per_row && !p->one_level;
-    const bool kernel = calls_kernel(u, op);
+    const bool kernel = calls_kernel(p->e, u, op);
     if (kernel) call_kernel(p, op, row);
     if (op->reduces) {
       LLVMValueRef in[MAX_CHUNKS];

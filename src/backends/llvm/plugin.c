@@ -3,20 +3,20 @@
 
 #include <llvm-c/Analysis.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "backends/llvm/emit.h"
 #include "backends/llvm/machine.h"
 #include "base/alloc.h"
+#include "base/build.h"
 
 static const cxi_plugin_host *host;
-static unsigned made; /* functions so far: each has a name of its own */
+static const char function_name[] = "cxi_loop";
 
 /* What outlives the making of a function. */
 typedef struct owner {
   cxi_arena arena;
-  void *loaded;
+  cxi_machine_code code;
 } owner;
 
 /* -- the report ------------------------------------------------------------ */
@@ -48,16 +48,16 @@ static void set_attribute(const cxi_codegen *e, const char *name,
                                 (unsigned)strlen(value)));
 }
 
-static void open_function(cxi_codegen *e, const char *name) {
+static void open_function(cxi_codegen *e) {
   char bits[16];
-  e->module = LLVMModuleCreateWithNameInContext(name, e->c);
+  e->module = LLVMModuleCreateWithNameInContext(function_name, e->c);
   e->ptr = LLVMPointerTypeInContext(e->c, 0);
   e->i64 = LLVMInt64TypeInContext(e->c);
   e->i32 = LLVMInt32TypeInContext(e->c);
   e->i8 = LLVMInt8TypeInContext(e->c);
   e->i1 = LLVMInt1TypeInContext(e->c);
   LLVMTypeRef types[] = { e->ptr, e->ptr, e->ptr, e->i64, e->ptr, e->ptr };
-  e->function = LLVMAddFunction(e->module, name,
+  e->function = LLVMAddFunction(e->module, function_name,
                                 LLVMFunctionType(e->i8, types, 6, false));
   snprintf(bits, sizeof bits, "%d", (int)(8 * e->vector_bytes));
   set_attribute(e, "prefer-vector-width", bits);
@@ -133,10 +133,9 @@ static bool worth_it(const cxi_codegen *e, const cxi_unit *loop) {
   return false;
 }
 
-static bool make_module(cxi_codegen *e, const cxi_unit *loop,
-                        const char *name) {
+static bool make_module(cxi_codegen *e, const cxi_unit *loop) {
   const cxi_mark mark = cxi_scratch_mark();
-  open_function(e, name);
+  open_function(e);
   emit_loop(e, loop);
   close_function(e);
   cxi_scratch_reset(mark);
@@ -164,18 +163,37 @@ static bool open(const cxi_plugin_host *given, const char **out_why) {
   return cxi_machine_open(&given->target, out_why);
 }
 
-static void release(cxi_code *code) {
-  owner *own = code->owner;
+static void release(cxi_object *object) {
+  owner *own = object->owner;
   if (!own) return;
-  if (own->loaded) cxi_machine_unload(own->loaded);
+  cxi_machine_free(&own->code);
   cxi_arena arena = own->arena;
   cxi_arena_free(&arena);
-  *code = (cxi_code){ 0 };
+  *object = (cxi_object){ 0 };
 }
 
-static bool generate(const cxi_unit *loop, cxi_code *out) {
-  char name[32];
-  *out = (cxi_code){ 0 };
+static bool make_object(cxi_codegen *e, const cxi_unit *loop, owner *own,
+                        cxi_object *out, const char **why) {
+  *why = "no memory";
+  if (!cxi_loop_plans(loop, &e->plans)) return false;
+  bool good = true;
+  if (worth_it(e, loop)) {
+    good = make_module(e, loop) &&
+           cxi_machine_make(e->module, function_name, &own->code, why);
+    out->code = own->code.bytes;
+    out->bytes = own->code.size;
+    out->entry = own->code.entry;
+    out->imports = e->imports;
+    out->n_imports = e->n_imports;
+  }
+  out->report = e->report;
+  cxi_free(e->plans.d);
+  return good && e->report;
+}
+
+static bool generate(const cxi_unit *loop, cxi_object *out, const char **why) {
+  *out = (cxi_object){ 0 };
+  *why = "no memory";
   cxi_arena arena = { 0 };
   owner *own = cxi_arena_alloc(&arena, sizeof *own);
   if (!own) return false;
@@ -186,16 +204,11 @@ static bool generate(const cxi_unit *loop, cxi_code *out) {
                     .arena = &own->arena };
   e.report = cxi_arena_print(e.arena, "%s", "");
   out->owner = own;
-  snprintf(name, sizeof name, "cxi_loop_%u", made++);
-  if (worth_it(&e, loop) && make_module(&e, loop, name)) {
-    void *address = cxi_machine_load(e.module, name, &own->loaded);
-    out->run = (cxi_code_run *)(uintptr_t)address;
-    out->table = e.calls;
-  }
-  out->report = e.report ? e.report : "";
+  const bool good = make_object(&e, loop, own, out, why);
   dispose(&e);
   cxi_scratch_free();
-  return true;
+  if (!good) release(out);
+  return good;
 }
 
 static char *assemble(const cxi_unit *loop, const cxi_target *target) {
@@ -206,8 +219,9 @@ static char *assemble(const cxi_unit *loop, const cxi_target *target) {
                     .c = LLVMContextCreate(),
                     .arena = &arena };
   e.report = cxi_arena_print(e.arena, "%s", "");
-  if (make_module(&e, loop, "cxi_loop"))
+  if (cxi_loop_plans(loop, &e.plans) && make_module(&e, loop))
     text = cxi_machine_assemble(e.module, target);
+  cxi_free(e.plans.d);
   dispose(&e);
   cxi_arena_free(&arena);
   return text;
@@ -222,6 +236,8 @@ const cxi_plugin *cxi_plugin_table(void) {
   static cxi_plugin table;
   table = (cxi_plugin){ .version = CXI_PLUGIN_VERSION,
                         .signature = cxi_plugin_signature(),
+                        .build = cxi_build_id,
+                        .llvm = cxi_machine_version(),
                         .open = open,
                         .generate = generate,
                         .release = release,

@@ -142,13 +142,33 @@ LLVMValueRef cxi_local(cxi_codegen *e, cx_dtype type, int64_t count) {
   return at;
 }
 
+/* Up to some registers full are written out; more are for memcpy, which code
+ * must find in its table. */
+static void copy_bytes(cxi_codegen *e, LLVMValueRef to, LLVMValueRef from,
+                       int64_t bytes, unsigned alignment) {
+  if (bytes <= 4 * e->vector_bytes) {
+    LLVMBuildMemCpy(e->b, to, alignment, from, alignment, cxi_int(e, bytes));
+    return;
+  }
+  LLVMTypeRef types[] = { e->ptr, e->ptr, e->i64 };
+  LLVMValueRef in[] = { to, from, cxi_int(e, bytes) };
+  const cxi_import import = { .kind = CXI_IMPORT_COPY };
+  const LLVMValueRef call =
+      LLVMBuildCall2(e->b, LLVMFunctionType(e->ptr, types, 3, false),
+                     cxi_table_entry(e, import), in, 3, "");
+  /* memory(argmem: readwrite): what lies elsewhere stays in registers */
+  LLVMAddCallSiteAttribute(
+      call, LLVMAttributeFunctionIndex,
+      LLVMCreateEnumAttribute(
+          e->c, LLVMGetEnumAttributeKindForName("memory", 6), 3));
+}
+
 void cxi_copy_elements(cxi_codegen *e, cx_dtype type, LLVMValueRef to,
                        LLVMValueRef from, int64_t count) {
   if (to == from || count == 0) return;
   const int64_t bytes = (int64_t)cxi_dtype_bytes(type);
   if (count > CXI_SMALL) {
-    LLVMBuildMemCpy(e->b, to, (unsigned)bytes, from, (unsigned)bytes,
-                    cxi_int(e, count * bytes));
+    copy_bytes(e, to, from, count * bytes, (unsigned)bytes);
     return;
   }
   const LLVMTypeRef memory = cxi_memory_type(e, type);
@@ -203,22 +223,23 @@ LLVMValueRef cxi_intrinsic(cxi_codegen *e, const char *name, LLVMTypeRef type,
                         n, "");
 }
 
-LLVMValueRef cxi_table_entry(cxi_codegen *e, const void *address) {
+LLVMValueRef cxi_table_entry(cxi_codegen *e, cxi_import import) {
   uint32_t i = 0;
-  while (i < e->n_calls && e->calls[i] != address) i++;
-  if (i == e->n_calls) {
-    if (e->n_calls == e->cap_calls) {
-      const uint32_t cap = 2 * e->cap_calls + 32;
-      const void **more = cxi_arena_alloc(e->arena, cap * sizeof *more);
+  while (i < e->n_imports && memcmp(&e->imports[i], &import, sizeof import))
+    i++;
+  if (i == e->n_imports) {
+    if (e->n_imports == e->cap_imports) {
+      const uint32_t cap = 2 * e->cap_imports + 32;
+      cxi_import *more = cxi_arena_alloc(e->arena, cap * sizeof *more);
       if (!more) {
         e->short_of_memory = true;
         return LLVMConstNull(e->ptr);
       }
-      if (e->n_calls) memcpy(more, e->calls, e->n_calls * sizeof *more);
-      e->calls = more;
-      e->cap_calls = cap;
+      if (e->n_imports) memcpy(more, e->imports, e->n_imports * sizeof *more);
+      e->imports = more;
+      e->cap_imports = cap;
     }
-    e->calls[e->n_calls++] = address;
+    e->imports[e->n_imports++] = import;
   }
   return LLVMBuildLoad2(e->b, e->ptr, cxi_after(e, e->table, 8 * (int64_t)i),
                         "");

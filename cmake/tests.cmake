@@ -34,7 +34,7 @@ if(NOT BUILD_SHARED_LIBS)
     # while it has threads.
     set(no_abort allocator_may_return_null=1)
     set_tests_properties(${name} PROPERTIES ENVIRONMENT
-      "ASAN_OPTIONS=${no_abort};TSAN_OPTIONS=${no_abort}:die_after_fork=0")
+      "ASAN_OPTIONS=${no_abort};TSAN_OPTIONS=${no_abort}:die_after_fork=0;CALX_CACHE=off")
   endforeach()
 
   # Generated code: a library of another version, and random loops once more.
@@ -49,7 +49,8 @@ if(NOT BUILD_SHARED_LIBS)
     foreach(name control_random_test random_program_test control_test)
       add_test(NAME ${name}_code COMMAND ${name}
         WORKING_DIRECTORY ${PROJECT_SOURCE_DIR})
-      set_tests_properties(${name}_code PROPERTIES ENVIRONMENT CALX_LLVM=now)
+      set_tests_properties(${name}_code PROPERTIES ENVIRONMENT
+        "CALX_LLVM=now;CALX_CACHE=off")
     endforeach()
   endif()
 
@@ -68,6 +69,7 @@ foreach(program IN LISTS example_programs)
   endif()
   add_test(NAME ${program} COMMAND ${command}
     WORKING_DIRECTORY ${PROJECT_SOURCE_DIR})
+  set_tests_properties(${program} PROPERTIES ENVIRONMENT CALX_CACHE=off)
 endforeach()
 
 # The plain functions from C++, if there is a compiler for it, and arrays from
@@ -97,7 +99,7 @@ foreach(file IN LISTS scripts)
   add_test(NAME ${name} COMMAND bash ${file} ${PROJECT_BINARY_DIR}
     WORKING_DIRECTORY ${PROJECT_SOURCE_DIR})
   set_tests_properties(${name} PROPERTIES SKIP_RETURN_CODE 77
-    ENVIRONMENT "CC=${CMAKE_C_COMPILER}")
+    ENVIRONMENT "CC=${CMAKE_C_COMPILER};CALX_CACHE=off")
 endforeach()
 set_tests_properties(conform PROPERTIES TIMEOUT 1500)
 

@@ -5,6 +5,7 @@
 /* Each gets its own name as argv[0], prints its help for --help, and returns
  * the exit status: 0 done, 1 failed, 2 used wrongly. */
 int command_bench(int argc, char **argv);
+int command_cache(int argc, char **argv);
 int command_conform(int argc, char **argv);
 int command_embed(int argc, char **argv);
 int command_import(int argc, char **argv);

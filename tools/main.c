@@ -10,6 +10,8 @@ static const struct {
   int (*run)(int argc, char **argv);
 } commands[] = {
   { "bench", "time work that other libraries do too", command_bench },
+  { "cache", "show, check or clear the directory of generated code",
+    command_cache },
   { "conform", "run recorded programs and compare with their results",
     command_conform },
   { "embed", "turn lines of text into vectors", command_embed },

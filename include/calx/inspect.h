@@ -28,6 +28,35 @@ CX_API const char *cx_saved_residuals_(cx_fn f, int n, const cx *args,
                                        const char *at);
 CX_API const char *cx_cache_report(cx_fn f);  /* hits, misses and why */
 CX_API const char *cx_live_report(void);      /* arrays by source line */
+
+/* What the caches of the process did so far; docs/caches.md describes them.
+ * Compiled functions are kept by program, device and donated arguments. Loops
+ * that get generated code count once each: in `loops`, or in `refused` if it
+ * would gain nothing; and in one of `shared` (an equal loop of this process
+ * had it), `read` (from the directory) and `made` (by LLVM). */
+typedef struct cx_cache_stats {
+  uint64_t hits, misses, entries, bytes; /* compiled functions */
+  uint64_t loops, refused, shared, read, made;
+  uint64_t failed;                       /* attempts to make code */
+  uint64_t code_entries, code_bytes;     /* code in memory now */
+  double made_ms, read_ms;               /* spent on it, by all threads */
+  uint64_t disk_hits, disk_misses;       /* entries of the directory */
+  uint64_t disk_rejected;                /* broken, or not to be trusted */
+  uint64_t disk_written, disk_failed, disk_evicted;
+  uint64_t disk_bytes_read, disk_bytes_written;
+} cx_cache_stats;
+CX_API cx_cache_stats cx_cache_now(void); /* needs no context */
+/* The same as text, with the directory and why code was not found there. */
+CX_API const char *cx_cache_summary(void);
+/* The entries of the directory, a line each, the last used first: key, bytes,
+ * seconds since. With `check` each is read: its line says by what build it is,
+ * or what is wrong with it; then it has been removed. */
+CX_API const char *cx_cache_entries(bool check);
+/* Removes the entries of the directory, and forgets compiled functions and
+ * code that nothing uses now. The number of entries; -1: there is no directory
+ * that may be used. */
+CX_API int64_t cx_cache_clear(void);
+
 /* While on: an operation that makes a NaN of operands without one is CX_ENAN
  * with its line; an index that is out of range (and would be clamped, filled or
  * dropped) is CX_EINDEX with the index and the array; both also inside calls,

@@ -158,43 +158,69 @@ static bool infer(cxi_builder *b, cxi_prim prim, uint32_t n_out, cxi_infer *c) {
   return ok;
 }
 
-/* Appends the equation, whose operands are the last n_in. */
-static bool append_equation(cxi_builder *b, cxi_prim prim, const cxi_infer *c,
-                            cx *out) {
-  const void *params = keep_params(b, prim, c->params);
-  if (!params ||
+/* Appends an equation, whose operands are the last n_in and whose parameters
+ * become the builder's own, with results of these types. */
+static bool append_equation(cxi_builder *b, cxi_equation e,
+                            const cxi_type *types, cx *out) {
+  const cxi_prim prim = (cxi_prim)e.prim;
+  e.params = keep_params(b, prim, e.params);
+  if (!e.params ||
       !have_room(&b->equations, b->n_equations, &b->cap_equations, 1,
                  sizeof *b->equations) ||
-      !have_room(&b->values, b->n_values, &b->cap_values, c->n_out,
+      !have_room(&b->values, b->n_values, &b->cap_values, e.n_out,
                  sizeof *b->values)) {
     out_of_memory(b);
     return false;
   }
-  const cxi_row *row = cxi_row_of(prim);
-  uint16_t effects = row->effects ? row->effects(params) : CXI_EFFECT_NONE;
   if (cxi_schema_has_programs(cxi_schema_of(prim))) {
-    cxi_params_each_program(prim, params, adopt, &effects);
+    cxi_params_each_program(prim, e.params, adopt, &e.effects);
     b->has_parts = true;
   }
-  b->equations[b->n_equations] = (cxi_equation){
-    .prim = (uint16_t)prim,
-    .effects = effects,
-    .n_in = c->n_in,
-    .n_out = c->n_out,
-    .in = b->n_operands,
-    .out = b->n_values,
-    .site = cxi_site_now(),
-    .scope = cxi_scope_now(),
-    .params = params,
-  };
-  b->n_operands += c->n_in;
-  for (uint32_t i = 0; i < c->n_out; i++) {
+  e.in = b->n_operands;
+  e.out = b->n_values;
+  e.site = cxi_site_now();
+  e.scope = cxi_scope_now();
+  b->equations[b->n_equations] = e;
+  b->n_operands += e.n_in;
+  for (uint32_t i = 0; i < e.n_out; i++) {
     b->values[b->n_values++] =
-        (cxi_builder_value){ c->out[i], b->n_equations, false, 0 };
+        (cxi_builder_value){ types[i], b->n_equations, false, 0 };
     out[i] = (cx){ b->n_values, b->serial };
   }
   b->n_equations++;
   return true;
+}
+
+static bool append_inferred(cxi_builder *b, cxi_prim prim, const cxi_infer *c,
+                            cx *out) {
+  const cxi_row *row = cxi_row_of(prim);
+  const cxi_equation e = {
+    .prim = (uint16_t)prim,
+    .effects = row->effects ? row->effects(c->params) : CXI_EFFECT_NONE,
+    .n_in = c->n_in,
+    .n_out = c->n_out,
+    .params = c->params,
+  };
+  return append_equation(b, e, c->out, out);
+}
+
+static bool again(cxi_emitter *emitter, const cxi_program *p,
+                  const cxi_equation *e, const cx *in, cx *out) {
+  cxi_builder *b = builder_of(emitter);
+  const uint32_t *from = cxi_operands_of(p, e);
+  cxi_type few[FEW];
+  if (e->n_out > FEW ||
+      !have_room(&b->operands, b->n_operands, &b->cap_operands, e->n_in,
+                 sizeof *b->operands))
+    return false;
+  uint32_t *operands = b->operands + b->n_operands;
+  for (uint32_t i = 0; i < e->n_in; i++) {
+    if (!cxi_builder_owns(b, in[i])) return false;
+    operands[i] = in[i].index - 1;
+    if (b->values[operands[i]].type != p->values[from[i]].type) return false;
+  }
+  for (uint32_t i = 0; i < e->n_out; i++) few[i] = p->values[e->out + i].type;
+  return append_equation(b, *e, few, out);
 }
 
 static bool emit(cxi_emitter *e, cxi_prim prim, const void *params,
@@ -217,7 +243,7 @@ static bool emit(cxi_emitter *e, cxi_prim prim, const void *params,
     c.out = few_out;
     c.error.code = CX_OK;
     c.error.text[0] = 0;
-    ok = infer(b, prim, n_out, &c) && append_equation(b, prim, &c, out);
+    ok = infer(b, prim, n_out, &c) && append_inferred(b, prim, &c, out);
     poison = (cx){ 0, 1 };
   }
   for (uint32_t i = 0; !ok && i < n_out; i++) out[i] = poison;
@@ -229,7 +255,7 @@ static bool emit(cxi_emitter *e, cxi_prim prim, const void *params,
 
 void cxi_builder_open(cxi_builder *b) {
   memset(b, 0, sizeof *b);
-  b->emitter = (cxi_emitter){ info, literal, emit, report, NULL };
+  b->emitter = (cxi_emitter){ info, literal, emit, report, NULL, again };
   b->serial = cxi_serial_next();
   b->emitter.outer = cxi_emitter_use(&b->emitter);
 }

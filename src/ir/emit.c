@@ -168,6 +168,8 @@ static cx emit_equations(const cxi_program *p, cx *value, cx *operands) {
     cxi_site_use(e->site);
     cxi_scope_use(e->scope);
     cx *out = value + e->out;
+    cxi_emitter *to = cxi_emitter_now();
+    if (to->again && to->again(to, p, e, operands, out)) continue;
     if (!cxi_emit((cxi_prim)e->prim, e->params, e->n_in, operands, e->n_out,
                   out))
       return e->n_out ? out[0] : unreported;

@@ -28,6 +28,11 @@ struct cxi_emitter {
                const cx *in, uint32_t n_out, cx *out);
   cx (*fail)(cxi_emitter *, cx_code, const char *text); /* returns poison */
   cxi_emitter *outer;
+  /* Emits p's equation e as it is there, without checking it again; false,
+   * with nothing done, without memory or where operands have other types than
+   * in p. NULL: emit does it all. */
+  bool (*again)(cxi_emitter *, const cxi_program *p, const cxi_equation *e,
+                const cx *in, cx *out);
 };
 cxi_emitter *cxi_emitter_use(cxi_emitter *emitter); /* returns the one before */
 cxi_emitter *cxi_emitter_now(void);                 /* never NULL */

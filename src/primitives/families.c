@@ -46,29 +46,41 @@ bool cxi_infer_one_dtype(cxi_infer *c, uint32_t first, uint32_t n) {
   return true;
 }
 
-bool cxi_infer_shape(cxi_infer *c, cx_dims *out) {
-  cxi_type shaped = 0;
-  for (uint32_t i = 0; i < c->n_in; i++) {
-    if (cxi_type_rank(c->in[i]) == 0) continue;
-    if (!shaped) shaped = c->in[i];
-    if (!cxi_dims_equal(cxi_type_shape(shaped), cxi_type_shape(c->in[i])))
-      return cxi_infer_fail(c, CX_ESHAPE, "operands are %s and %s",
-                            cxi_show_type(shaped).s, cxi_show_type(c->in[i]).s);
+/* The type of an operand that has the shape all stand for; 0 if they do not
+ * fit. Types are interned, so most often equal ids spare the shapes. */
+static cxi_type infer_shaped(cxi_infer *c) {
+  cxi_type shaped = c->in[0];
+  for (uint32_t i = 1; i < c->n_in; i++) {
+    if (c->in[i] == shaped || cxi_type_rank(c->in[i]) == 0) continue;
+    if (cxi_type_rank(shaped) == 0) {
+      shaped = c->in[i];
+    } else if (!cxi_dims_equal(cxi_type_shape(shaped),
+                               cxi_type_shape(c->in[i]))) {
+      cxi_infer_fail(c, CX_ESHAPE, "operands are %s and %s",
+                     cxi_show_type(shaped).s, cxi_show_type(c->in[i]).s);
+      return 0;
+    }
   }
-  *out = shaped ? *cxi_type_shape(shaped) : (cx_dims){ 0 };
-  return true;
+  return shaped;
+}
+
+bool cxi_infer_shape(cxi_infer *c, cx_dims *out) {
+  *out = (cx_dims){ 0 };
+  const cxi_type shaped = c->n_in ? infer_shaped(c) : 0;
+  if (shaped) *out = *cxi_type_shape(shaped);
+  return shaped || c->n_in == 0;
 }
 
 bool cxi_infer_elementwise(cxi_infer *c, uint32_t n, unsigned accept,
                            cx_dtype type) {
-  cx_dims shape = { 0 };
   if (!cxi_infer_count(c, n)) return false;
   for (uint32_t i = 0; i < n; i++)
     if (!cxi_infer_kind(c, i, accept)) return false;
-  if (!cxi_infer_one_dtype(c, 0, n) || !cxi_infer_shape(c, &shape))
-    return false;
-  if (type == 0) type = cxi_type_dtype(c->in[0]);
-  return cxi_infer_result(c, cxi_type_make(type, shape));
+  if (!cxi_infer_one_dtype(c, 0, n)) return false;
+  const cxi_type shaped = infer_shaped(c);
+  if (!shaped) return false;
+  return cxi_infer_result(c, type ? cxi_type_make(type, *cxi_type_shape(shaped))
+                                  : shaped);
 }
 
 bool cxi_infer_unary_float(cxi_infer *c) {

@@ -257,5 +257,5 @@ static bool emit(cxi_emitter *e, cxi_prim prim, const void *params,
 }
 
 void cxi_eager_emitter(cxi_emitter *out) {
-  *out = (cxi_emitter){ info, literal, emit, fail, NULL };
+  *out = (cxi_emitter){ info, literal, emit, fail, NULL, NULL };
 }

@@ -42,8 +42,9 @@ static bool emit_nowhere(cxi_emitter *e, cxi_prim prim, const void *params,
   return false;
 }
 
-cxi_emitter cxi_emitter_nowhere = { info_nowhere, literal_nowhere, emit_nowhere,
-                                    fail_nowhere, NULL };
+cxi_emitter cxi_emitter_nowhere = { info_nowhere, literal_nowhere,
+                                    emit_nowhere, fail_nowhere,
+                                    NULL,         NULL };
 
 /* -- made and entered ----------------------------------------------------- */
 

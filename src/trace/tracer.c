@@ -167,7 +167,7 @@ static bool emit(cxi_emitter *e, cxi_prim prim, const void *params,
 /* -- life ----------------------------------------------------------------- */
 
 bool cxi_trace_open(cxi_trace *t, cx_ctx *ctx, const char *name) {
-  *t = (cxi_trace){ .emitter = { info, literal, emit, fail, NULL },
+  *t = (cxi_trace){ .emitter = { info, literal, emit, fail, NULL, NULL },
                     .ctx = ctx,
                     .outer = ctx->trace,
                     .name = name };

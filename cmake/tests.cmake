@@ -38,13 +38,18 @@ if(NOT BUILD_SHARED_LIBS)
   endforeach()
 
   # Generated code: a library of another version, and random loops once more.
-  add_library(wrong_plugin MODULE ${PROJECT_SOURCE_DIR}/tests/llvm/wrong_plugin.c)
-  target_include_directories(wrong_plugin PRIVATE
-    ${PROJECT_SOURCE_DIR}/include ${PROJECT_SOURCE_DIR}/src)
-  set_target_properties(wrong_plugin PROPERTIES PREFIX ""
-    LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/bin/tests)
-  set_property(TEST code_test APPEND PROPERTY ENVIRONMENT
-    "CALX_WRONG_PLUGIN=$<TARGET_FILE:wrong_plugin>")
+  foreach(name wrong_plugin other_build)
+    add_library(${name} MODULE ${PROJECT_SOURCE_DIR}/tests/llvm/${name}.c)
+    target_include_directories(${name} PRIVATE
+      ${PROJECT_SOURCE_DIR}/include ${PROJECT_SOURCE_DIR}/src)
+    set_target_properties(${name} PROPERTIES PREFIX ""
+      LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/bin/tests)
+  endforeach()
+  foreach(name code_test code_cache_test)
+    set_property(TEST ${name} APPEND PROPERTY ENVIRONMENT
+      "CALX_WRONG_PLUGIN=$<TARGET_FILE:wrong_plugin>"
+      "CALX_OTHER_PLUGIN=$<TARGET_FILE:other_build>")
+  endforeach()
   if(CALX_HAS_LLVM)
     foreach(name control_random_test random_program_test control_test)
       add_test(NAME ${name}_code COMMAND ${name}

@@ -40,4 +40,5 @@ target_include_directories(calx_build_id PRIVATE ${PROJECT_SOURCE_DIR}/src)
 target_sources(calx PRIVATE $<TARGET_OBJECTS:calx_build_id>)
 if(TARGET calx_llvm)
   target_sources(calx_llvm PRIVATE $<TARGET_OBJECTS:calx_build_id>)
+  add_dependencies(calx calx_llvm) # the two are of one build
 endif()

@@ -27,7 +27,8 @@ typedef struct known {
 } known;
 typedef struct conform {
   mode mode;
-  bool verbose;
+  bool verbose, digests;
+  uint64_t digest; /* of all results so far */
   const char *file;
   int passed, failed, skipped;
   reason reasons[128];
@@ -109,9 +110,28 @@ static void judge(conform *c, const json_t *record, bool ok, const char *why) {
 
 /* -- comparing ------------------------------------------------------------ */
 
+/* FNV-1a, 64 bits. */
+static void digest(conform *c, const void *bytes, size_t n) {
+  const unsigned char *at = bytes;
+  for (size_t i = 0; i < n; i++)
+    c->digest = (c->digest ^ at[i]) * UINT64_C(1099511628211);
+}
+
+static void digest_result(conform *c, cx result) {
+  for (int i = 0; i < cx_leaf_count(result); i++) {
+    const cx x = cx_leaf(result, i);
+    static const size_t sizes[] = {
+      0, 1, 1, 1, 2, 2, 4, 4, 8, 8, 2, 2, 4, 8, 8
+    }; /* by cx_dtype */
+    const void *data = cx_data(x);
+    if (data) digest(c, data, (size_t)cx_size(x) * sizes[cx_type(x)]);
+  }
+}
+
 static void check_outputs(conform *c, const json_t *record, cx result) {
   const double tol = json_number_value(json_object_get(record, "tol"));
   char why[256] = "";
+  if (c->digests && cx_ok()) digest_result(c, result);
   judge(c, record,
         cx_ok() && compare_outputs(result, json_object_get(record, "out"), tol,
                                    why, sizeof why),
@@ -295,6 +315,8 @@ static void help(FILE *out) {
       "      vmap   own vmap of the primal programs, and their derivatives\n"
       "  --known FILE               records that differ, with the reasons\n"
       "  --functions FILE           primal programs of records that have none\n"
+      "  --threads N                (default: as many as there are)\n"
+      "  --digest                   a hash of all results' bits, at the end\n"
       "  --verbose                  each record, and the programs as text\n");
 }
 
@@ -315,12 +337,15 @@ int command_conform(int argc, char **argv) {
     { "mode", required_argument, NULL, 'm' },
     { "known", required_argument, NULL, 'k' },
     { "functions", required_argument, NULL, 'f' },
+    { "threads", required_argument, NULL, 't' },
+    { "digest", no_argument, NULL, 'd' },
     { "verbose", no_argument, NULL, 'v' },
     { "help", no_argument, NULL, 'h' },
     { NULL, 0, NULL, 0 },
   };
-  conform c = { .mode = MODE_EVAL };
+  conform c = { .mode = MODE_EVAL, .digest = UINT64_C(14695981039346656037) };
   const char *executor = "cpu";
+  int threads = 0;
   char why[512];
   bool ok = true;
   for (int option;
@@ -330,6 +355,10 @@ int command_conform(int argc, char **argv) {
       executor = optarg;
     else if (option == 'v')
       c.verbose = true;
+    else if (option == 'd')
+      c.digests = true;
+    else if (option == 't' && atoi(optarg) > 0)
+      threads = atoi(optarg);
     else if (option == 'k') {
       if (read_known(&c, optarg)) continue;
       fprintf(stderr, "calx: %s cannot be opened\n", optarg);
@@ -342,7 +371,7 @@ int command_conform(int argc, char **argv) {
       return help(stderr), 2;
   }
   if (optind == argc) return help(stderr), 2;
-  cx_ctx *ctx = cx_open(executor);
+  cx_ctx *ctx = cx_open(executor, .threads = threads);
   if (!ctx) return command_status();
   cx_promotion(CX_PROMOTE_JAX);
   for (int i = optind; i < argc; i++) {
@@ -364,6 +393,7 @@ int command_conform(int argc, char **argv) {
   qsort(c.reasons, (size_t)c.n_reasons, sizeof *c.reasons, by_count);
   for (int i = 0; i < c.n_reasons; i++)
     printf("skipped %5d: %s\n", c.reasons[i].n, c.reasons[i].what);
+  if (c.digests) printf("digest %016llx\n", (unsigned long long)c.digest);
   printf("%d passed, %d failed, %d skipped\n", c.passed, c.failed, c.skipped);
   return ok && c.failed == 0 ? 0 : 1;
 }

@@ -21,6 +21,7 @@
 enum { LOOK = 2000, MAKE = 200000 };
 
 static atomic_int chosen = CX_LOOPS_DEFAULT;
+static atomic_int_fast64_t chosen_patience = -1;
 static cxi_code_stats stats; /* under the lock */
 
 /* -- when ------------------------------------------------------------------ */
@@ -47,6 +48,19 @@ cx_loops cxi_code_set(cx_loops when) {
   const cx_loops before = when_now(CX_LOOPS_DEFAULT);
   atomic_store(&chosen, (int)when);
   return before;
+}
+
+/* Thunks before code is made: CALX_LLVM_AFTER, or what that takes. */
+static int64_t patience(void) {
+  int64_t now = atomic_load_explicit(&chosen_patience, memory_order_relaxed);
+  if (now < 0) {
+    const char *text = getenv("CALX_LLVM_AFTER");
+    char *end = NULL;
+    const long long n = text ? strtoll(text, &end, 10) : -1;
+    now = n >= 0 && *end == 0 && end != text ? n : MAKE;
+    atomic_store(&chosen_patience, now);
+  }
+  return now;
 }
 
 static uint64_t clock_ns(void) {
@@ -264,9 +278,10 @@ static void ask(cxi_coding *coding, int64_t ran, cx_loops when) {
   const int stage = atomic_load_explicit(&coding->stage, memory_order_acquire);
   const bool waits = when == CX_LOOPS_NOW || when == CX_LOOPS_WAIT;
   if (stage == CXI_STAGE_DONE) return;
-  if (when == CX_LOOPS_NOW || (waits && ran >= MAKE))
+  const bool due = ran >= patience();
+  if (when == CX_LOOPS_NOW || (waits && due))
     make_here(coding);
-  else if (stage <= CXI_STAGE_LOOKED && ran >= MAKE)
+  else if (stage <= CXI_STAGE_LOOKED && due)
     make_elsewhere(coding);
   else if (stage == CXI_STAGE_NEW && ran >= LOOK)
     look_here(coding);

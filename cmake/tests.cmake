@@ -107,6 +107,7 @@ foreach(file IN LISTS scripts)
     ENVIRONMENT "CC=${CMAKE_C_COMPILER};CALX_CACHE=off")
 endforeach()
 set_tests_properties(conform PROPERTIES TIMEOUT 1500)
+set_tests_properties(cached PROPERTIES TIMEOUT 600)
 
 # Fuzzers: build/bin/fuzz/text_fuzz -max_total_time=60, or tests/fuzz/run.sh.
 # What they call is built to report its coverage to them.

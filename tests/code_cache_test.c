@@ -296,6 +296,7 @@ static void sleep_ms(long ms) {
   nanosleep(&t, NULL);
 }
 
+/* Those of a sanitizer stay. */
 static int threads_of_process(void) {
   int n = 0;
   DIR *d = opendir("/proc/self/task");
@@ -304,11 +305,19 @@ static int threads_of_process(void) {
   return n;
 }
 
+/* A thread that was joined may stand in the list for a moment. */
+static void expect_threads(int n) {
+  for (int i = 0; i < 100 && threads_of_process() > n; i++) sleep_ms(10);
+  assert_int_equal(threads_of_process(), n);
+}
+
 /* Tier 0, then code in the middle: cold, then from the file at once. Threads
  * that run one executable share one piece. */
 static void test_background(void **state) {
   (void)state;
   if (!there()) skip();
+  cxi_code_settle();
+  const int alone = threads_of_process();
   cxi_executable *exe = compile(long_text);
   call want = { exe, CX_LOOPS_OFF, { 0 }, false };
   run(&want);
@@ -337,7 +346,7 @@ static void test_background(void **state) {
   }
   cxi_executable_release(exe);
   cxi_code_settle();
-  assert_int_equal(threads_of_process(), 1);
+  expect_threads(alone);
 }
 
 /* Executables with one loop each wait for one piece of code. */
@@ -557,6 +566,8 @@ static void *run_in_context(void *argument) {
 static void test_contexts(void **state) {
   (void)state;
   const bool has_code = there();
+  cxi_code_settle();
+  const int alone = threads_of_process();
   cx_ctx *ctx = cx_open("cpu", .threads = 1);
   inner = cx_compile(CX_FN(halving), cx_spec(CX_F64, 3));
   assert_good();
@@ -583,7 +594,7 @@ static void test_contexts(void **state) {
     assert_true(c[i].good);
     assert_memory_equal(c[i].out, c[0].out, sizeof c[0].out);
   }
-  assert_int_equal(threads_of_process(), 1); /* the last close joined */
+  expect_threads(alone); /* the last close joined */
   cx_exe_free(inner);
 }
 

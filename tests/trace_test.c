@@ -221,6 +221,62 @@ static void numbers_that_change_compile_nothing(void **state) {
   assert_good();
 }
 
+CX_STRUCT(decay, (double, rate), (int, steps, [2]));
+CX_STRUCT(rates, (double, lr), (float, clip), (int64_t, every), (bool, on),
+          (cx_str, name), (cx_fn, of), (cx, mean), (decay, decay));
+CX_DEF_ENV(scaled, rates, h, x) {
+  cx y = cx_mul(x, h->lr);
+  if (h->on) y = cx_mul(y, h->clip);
+  if (h->mean.index) y = cx_sub(y, h->mean);
+  return h->of ? cx_call(h->of, y) : y;
+}
+CX_DEF(twice_it, x) {
+  return cx_mul(x, 2);
+}
+
+/* Each setting on its own: the report names the field and the two values. */
+static void settings_that_change_are_named(void **state) {
+  (void)state;
+  static const rates base = { .lr = 0.1, .clip = 2, .name = "a" };
+  rates other[9];
+  for (int i = 0; i < 9; i++) other[i] = base;
+  other[0].lr = 0.2;
+  other[1].clip = 0.5f;
+  other[2].every = -7;
+  other[3].on = true;
+  other[4].name = "b";
+  other[5].of = CX_FN(twice_it);
+  other[6].mean = cx_lit_f(0.5);
+  other[7].decay.rate = 1e-3;
+  other[8].decay.steps[1] = 4;
+  static const char *const said[] = {
+    "static lr changed 0.1 -> 0.2: declare it as cx",
+    "static clip changed 2 -> 0.5: declare it as cx",
+    "static every changed 0 -> -7: declare it as cx",
+    "static on changed false -> true: declare it as cx",
+    "static name changed \"a\" -> \"b\"",
+    "static of changed none -> twice_it",
+    "static mean changed: a number in a cx of the settings is static,"
+    " cx_scalar makes an array of it",
+    "static decay.rate changed 0 -> 0.001: declare it as cx",
+    "static decay.steps[1] changed 0 -> 4: declare it as cx",
+  };
+  for (int i = 0; i < 9; i++) {
+    CX_SCOPE;
+    cx x = cx_ones(CX_F32, 3 + i);
+    /* another chain of transforms each time: functions compiled for the first
+     * time, the one after the other */
+    cx_fn first = cx_jit(CX_BIND_TO(scaled, &base), .cache_max = 20 + i);
+    cx_fn second = cx_jit(CX_BIND_TO(scaled, &other[i]), .cache_max = 20 + i);
+    (void)cx_data(cx_call(first, x));
+    (void)cx_data(cx_call(second, x));
+    assert_good();
+    if (!strstr(cx_cache_report(second), said[i]))
+      fail_msg("%s\n%s", said[i], cx_cache_report(second));
+  }
+  assert_good();
+}
+
 static void a_steady_state_allocates_nothing(void **state) {
   (void)state;
   CX_SCOPE;
@@ -458,6 +514,7 @@ int main(void) {
     cmocka_unit_test(vmap_is_a_loop),
     cmocka_unit_test(hessians_are_symmetric),
     cmocka_unit_test(numbers_that_change_compile_nothing),
+    cmocka_unit_test(settings_that_change_are_named),
     cmocka_unit_test(a_steady_state_allocates_nothing),
     cmocka_unit_test(donation_reuses_the_buffer),
     cmocka_unit_test(a_limit_is_kept),

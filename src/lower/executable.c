@@ -182,8 +182,8 @@ void cxi_executable_release(cxi_executable *exe) {
   if (!exe || atomic_fetch_sub(&exe->refs, 1) != 1) return;
   atomic_fetch_sub(&live, 1);
   atomic_fetch_sub(&bytes, exe->arena.bytes);
+  release_kept(&exe->kept); /* first: code may be being made of the program */
   cxi_program_release(exe->program);
-  release_kept(&exe->kept);
   cxi_arena_free(&exe->arena);
   cxi_free(exe);
 }

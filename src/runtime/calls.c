@@ -7,6 +7,7 @@
 
 #include "base/alloc.h"
 #include "calx/inspect.h"
+#include "trace/record.h"
 
 enum { REASONS = 8 };
 
@@ -90,16 +91,26 @@ static const cxi_code *innermost(const cxi_code *code) {
   return code;
 }
 
-/* Whether the same C function has been compiled with other settings. */
-static bool other_settings(const cxi_calls *calls) {
+/* The same C function with other settings, compiled last; NULL: none. */
+static const cxi_code *other_settings(const cxi_calls *calls) {
   const cxi_code *mine = innermost(calls->code);
   for (const cxi_calls *c = all; c; c = c->next) {
     const cxi_code *other = innermost(c->code);
     if (c != calls && c->compiled && mine->def && other != mine &&
         other->def == mine->def)
-      return true;
+      return other;
   }
-  return false;
+  return NULL;
+}
+
+static void describe_settings(const cxi_calls *calls, char *out, size_t room) {
+  const cxi_code *mine = innermost(calls->code), *other = other_settings(calls);
+  if (!other)
+    snprintf(out, room, "first call");
+  else if (!mine->env || !other->env ||
+           !cxi_record_difference(mine->def->env, other->env, mine->env, out,
+                                  room))
+    snprintf(out, room, "other settings");
 }
 
 /* What differs from the signature compiled last. */
@@ -108,11 +119,7 @@ static void describe_change(const cxi_calls *calls, const cxi_invocation *call,
   const cxi_sig *sigs = call->sigs + call->f->n_captures;
   const cxi_sig *last = calls->sigs;
   if (calls->compiled == 0) {
-    snprintf(out, room,
-             other_settings(calls)
-                 ? "its settings changed (numbers of CX_BIND are"
-                   " static: pass as an argument what changes)"
-                 : "first call");
+    describe_settings(calls, out, room);
     return;
   }
   if (calls->n_sigs != call->n_args) {

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/size.h"
 #include "trace/path.h"
 
 /* -- the leaf types ------------------------------------------------------- */
@@ -136,6 +137,87 @@ void cxi_record_freeze(const cx_rec *rec, const void *env, void *out_template,
                .key = key,
                .captures = captures };
   walk(&c, rec, 0);
+}
+
+/* -- what differs --------------------------------------------------------- */
+
+static void print_number(const cx_rec *leaf, const void *at, char *out,
+                         size_t room) {
+  if (leaf == &cx_rec_double)
+    snprintf(out, room, "%.9g", *(const double *)at);
+  else if (leaf == &cx_rec_float)
+    snprintf(out, room, "%.9g", (double)*(const float *)at);
+  else if (leaf == &cx_rec_uint64_t || leaf == &cx_rec_size_t)
+    snprintf(out, room, "%llu", (unsigned long long)*(const uint64_t *)at);
+  else if (leaf == &cx_rec_int64_t)
+    snprintf(out, room, "%lld", (long long)*(const int64_t *)at);
+  else if (leaf == &cx_rec_unsigned || leaf == &cx_rec_uint32_t)
+    snprintf(out, room, "%u", *(const uint32_t *)at);
+  else if (leaf->size == sizeof(int32_t))
+    snprintf(out, room, "%d", *(const int32_t *)at);
+  else
+    snprintf(out, room, "%s", *(const bool *)at ? "true" : "false");
+}
+
+static void print_difference(const cx_rec *leaf, const char *name,
+                             const void *was, const void *is, char *out,
+                             size_t room) {
+  char before[80], after[80];
+  if (leaf == &cx_rec_cx) {
+    snprintf(out, room, "static %s changed: a number in a cx of the settings is"
+                        " static, cx_scalar makes an array of it", name);
+  } else if (leaf == &cx_rec_cx_str) {
+    const cx_str a = *(const cx_str *)was, b = *(const cx_str *)is;
+    snprintf(out, room, "static %s changed \"%.80s\" -> \"%.80s\"", name,
+             a ? a : "", b ? b : "");
+  } else if (leaf == &cx_rec_cx_fn) {
+    const cx_fn a = *(const cx_fn *)was, b = *(const cx_fn *)is;
+    snprintf(out, room, "static %s changed %.80s -> %.80s", name,
+             a ? a->code->name : "none", b ? b->code->name : "none");
+  } else if (leaf == &cx_rec_cx_dims || leaf == &cx_rec_cx_dtype) {
+    snprintf(out, room, "static %s changed", name);
+  } else {
+    print_number(leaf, was, before, sizeof before);
+    print_number(leaf, is, after, sizeof after);
+    snprintf(out, room, "static %s changed %s -> %s: declare it as cx", name,
+             before, after);
+  }
+}
+
+/* Only bytes that a template fills count. */
+static bool leaf_differs(const cx_rec *leaf, const char *was, const char *is) {
+  if (leaf != &cx_rec_cx_dims) return memcmp(was, is, leaf->size) != 0;
+  return !cxi_dims_equal((const cx_dims *)(const void *)was,
+                         (const cx_dims *)(const void *)is);
+}
+
+/* As in walk, with the path of the field. */
+static bool differs(const cx_rec *rec, const char *path, const char *was,
+                    const char *is, char *out, size_t room) {
+  if (rec->n_fields == 0) {
+    if (!leaf_differs(rec, was, is)) return false;
+    print_difference(rec, path, was, is, out, room);
+    return true;
+  }
+  for (int i = 0; i < rec->n_fields; i++) {
+    const cx_field *f = &rec->fields[i];
+    const size_t size = f->type->size;
+    for (size_t at = 0; at + size <= f->size; at += size) {
+      char name[200], index[24] = "";
+      if (f->size > size) snprintf(index, sizeof index, "[%zu]", at / size);
+      snprintf(name, sizeof name, "%.120s%s%.40s%s", path, path[0] ? "." : "",
+               f->name, index);
+      if (differs(f->type, name, was + f->offset + at, is + f->offset + at, out,
+                  room))
+        return true;
+    }
+  }
+  return false;
+}
+
+bool cxi_record_difference(const cx_rec *rec, const void *was, const void *is,
+                           char *out, size_t room) {
+  return differs(rec, "", was, is, out, room);
 }
 
 /* -- thawing -------------------------------------------------------------- */

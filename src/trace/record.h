@@ -27,5 +27,9 @@ void cxi_record_freeze(const cx_rec *rec, const void *env, void *out_template,
  * handles, which the current trace owns. False without memory, reported. */
 bool cxi_record_thaw(const cx_rec *rec, void *out, const cxi_item *captures,
                      uint32_t n_captures);
+/* Of two templates, the first field that differs, as a sentence: "static lr
+ * changed 0.1 -> 0.2: declare it as cx". False if none does. */
+bool cxi_record_difference(const cx_rec *rec, const void *was, const void *is,
+                           char *out, size_t room);
 
 #endif

@@ -33,8 +33,9 @@ if(NOT BUILD_SHARED_LIBS)
     # Tests ask for more memory than there is, and want NULL for it; one forks
     # while it has threads.
     set(no_abort allocator_may_return_null=1)
+    set(tsan ${no_abort}:die_after_fork=0:report_thread_leaks=0)
     set_tests_properties(${name} PROPERTIES ENVIRONMENT
-      "ASAN_OPTIONS=${no_abort};TSAN_OPTIONS=${no_abort}:die_after_fork=0;CALX_CACHE=off")
+      "ASAN_OPTIONS=${no_abort};TSAN_OPTIONS=${tsan};CALX_CACHE=off")
   endforeach()
 
   # Generated code: a library of another version, and random loops once more.

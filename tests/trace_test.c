@@ -256,8 +256,7 @@ static void settings_that_change_are_named(void **state) {
     "static on changed false -> true: declare it as cx",
     "static name changed \"a\" -> \"b\"",
     "static of changed none -> twice_it",
-    "static mean changed: a number in a cx of the settings is static,"
-    " cx_scalar makes an array of it",
+    "static mean changed: a number in a cx of the settings is static,",
     "static decay.rate changed 0 -> 0.001: declare it as cx",
     "static decay.steps[1] changed 0 -> 4: declare it as cx",
   };

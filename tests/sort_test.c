@@ -50,6 +50,15 @@ static const row_values values[] = {
   { "program @m(%0: f32[6]) { %1: f32[4], %2: i32[4] = top_k[k=4, axis=0] %0 "
     "return %1, %2 }",
     "1 nan 7 -2 7 nan", "nan nan 7 7; 1 5 2 4" },
+  /* top_k goes by the sign first, of NaNs and zeros too */
+  { "program @m(%0: f32[7]) { %1: f32[7], %2: i32[7] = top_k[k=7, axis=0] %0 "
+    "return %2 }",
+    "inf nan -nan -0 -inf 0 3", "1 0 6 5 3 4 2" },
+  { "program @m(%0: bf16[40]) { %1: bf16[40], %2: i32[40] = top_k[k=40, axis=0] "
+    "%0 %3: i32[3] = slice[start=(0), limit=(3), strides=(1)] %2 return %3 }",
+    "-0 -nan 0 -1 -1 -1 -1 -1 -1 -1 -1 -1 -1 -1 -1 -1 -1 -1 -1 -1 "
+    "-1 -1 -1 -1 -1 -1 -1 -1 -1 -1 -1 -1 -1 -1 -1 -1 -1 -1 -1 -1",
+    "2 0 3" },
   { "program @m(%0: u8[2,3]) { %1: u8[1,3], %2: i32[1,3] = top_k[k=1, axis=0] "
     "%0 return %1, %2 }",
     "1 200 3 1 5 6", "1 200 6; 0 0 1" },

@@ -33,7 +33,9 @@ CX_API CX_USED cx cx_argsort_(cx a, int axis, cx_sort_opt opt, const char *at);
 #define cx_lexsort(axis, ...) cx_lexsort_((axis), CX_AS(__VA_ARGS__), CX_AT)
 CX_API CX_USED cx cx_lexsort_(int axis, int n, const cx *keys, const char *at);
 /* cx_top_k(x, k), cx_top_k(x, k, axis): (values, indices) of the k greatest
- * along the axis (the last one), the greatest first, NaN before all. */
+ * along the axis (the last one), the greatest first, in IEEE 754's total order:
+ * NaN before all, 0 before -0, a NaN of negative sign behind all. Of equal ones
+ * the first comes first. */
 #define cx_top_k(...) CX_TOP_K(__VA_ARGS__, -1, )
 #define CX_TOP_K(a, k, axis, ...) cx_top_k_((a), (k), (axis), CX_AT)
 CX_API CX_USED cx cx_top_k_(cx a, int64_t k, int axis, const char *at);

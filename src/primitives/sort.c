@@ -104,7 +104,8 @@ const cxi_row cxi_row_sort = {
 };
 
 /* -- top_k(x; k, axis) -> values, indices: the k greatest, the greatest first,
- *    NaN before all; of equal ones the first comes first ------------------- */
+ *    in IEEE 754's total order: NaN, inf, ..., 0, -0, ..., -inf, negative NaN;
+ *    of equal ones the first comes first ----------------------------------- */
 
 static bool infer_top_k(cxi_infer *c) {
   const cxi_top_k_params *p = c->params;

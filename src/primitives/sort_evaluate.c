@@ -52,12 +52,14 @@ static format format_of(cx_dtype type) {
   return f;
 }
 
-/* Unsigned integers in the order of the elements. */
-static inline uint64_t key_of(const format *f, uint64_t bits) {
+/* Unsigned integers in the order of the elements. That of sort takes NaNs as
+ * equal and last, zeros as equal; the `total` one of top_k is IEEE 754's: by
+ * the sign first, also of NaNs and zeros. */
+static inline uint64_t key_of(const format *f, uint64_t bits, bool total) {
   if (!f->infinity) return f->is_signed ? bits ^ f->sign : bits;
   const uint64_t magnitude = bits & ~f->sign;
-  if (magnitude > f->infinity) return f->all;
-  if (magnitude == 0) return f->sign;
+  if (!total && magnitude > f->infinity) return f->all;
+  if (!total && magnitude == 0) return f->sign;
   return bits & f->sign ? ~bits & f->all : bits | f->sign;
 }
 
@@ -67,33 +69,33 @@ static inline uint64_t bits_at(const char *at, size_t bytes) {
   return bits;
 }
 
-/* The keys of the items' elements in the line that begins at `line`; flip is
- * all bits for the opposite order. */
+/* The keys of the items' elements in the line that begins at `line`. Those of
+ * top_k are in the opposite order. */
 static inline __attribute__((always_inline)) void
 read_sized(items *s, const format *f, const char *line, int64_t stride,
-           uint64_t flip, size_t bytes) {
+           bool top, size_t bytes) {
+  const uint64_t flip = top ? f->all : 0;
   for (int64_t i = 0; i < s->n; i++) {
     const char *at = line + s->at[i].index * stride * (int64_t)bytes;
-    s->at[i].key = key_of(f, bits_at(at, bytes)) ^ flip;
+    s->at[i].key = key_of(f, bits_at(at, bytes), top) ^ flip;
   }
 }
 
 static void read_keys(items *s, cx_dtype type, const char *line, int64_t stride,
-                      bool descending) {
+                      bool top) {
   const format f = format_of(type);
-  const uint64_t flip = descending ? f.all : 0;
   switch (cxi_dtype_bytes(type)) {
   case 1:
-    read_sized(s, &f, line, stride, flip, 1);
+    read_sized(s, &f, line, stride, top, 1);
     break;
   case 2:
-    read_sized(s, &f, line, stride, flip, 2);
+    read_sized(s, &f, line, stride, top, 2);
     break;
   case 4:
-    read_sized(s, &f, line, stride, flip, 4);
+    read_sized(s, &f, line, stride, top, 4);
     break;
   default:
-    read_sized(s, &f, line, stride, flip, 8);
+    read_sized(s, &f, line, stride, top, 8);
     break;
   }
 }

@@ -29,6 +29,7 @@ static const function functions[] = {
   { "dropout", 1e-6 },
   { "trees", 0 },
   { "dtypes", 0 },
+  { "rounded", 0 },
   { "solved", 5e-6 },
   { "flax_dense", 5e-6 },
   { "flax_cnn", 2e-5 },

@@ -57,6 +57,12 @@ static const row_values values[] = {
     "select_and_scatter_add[window=(2), strides=(1), low=(0), high=(0), " PLAIN
     ", least=false] %0, %1 return %2 }",
     "10 20; 1 3 2", "0 30 0" },
+  { "program @m(%0: bool[3], %1: bool[4]) { %2: bool[4] = "
+    "select_and_scatter_add[window=(2), strides=(1), low=(0), high=(0), " PLAIN
+    ", least=false] %0, %1 %3: bool[3] = select_and_gather_add[window=(2), "
+    "strides=(1), low=(0), high=(0), " PLAIN ", least=false] %2, %1 "
+    "return %2, %3 }",
+    "1 1 1; 0 1 0 0", "0 1 1 0; 1 1 1" },
 };
 
 static const row_error errors[] = {

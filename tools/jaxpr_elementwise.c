@@ -156,7 +156,10 @@ static void write_integer_pow(jaxpr_program *p, jaxpr_equation *e) {
 }
 
 static void write_round(jaxpr_program *p, jaxpr_equation *e) {
-  bool away = strcmp(jaxpr_enum(e, "rounding_method"), "AWAY_FROM_ZERO") == 0;
+  const char *method = jaxpr_enum(e, "rounding_method");
+  const bool away = strcmp(method, "AWAY_FROM_ZERO") == 0;
+  if (!away && strcmp(method, "TO_NEAREST_EVEN") != 0)
+    jaxpr_fail(p->w, "a rounding method without its name");
   *e->out = jaxpr_emit(p, e->out->dtype, e->out->shape, 1, e->in,
                        "round[away=%s]", away ? "true" : "false");
 }

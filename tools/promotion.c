@@ -82,6 +82,11 @@ static void wrong(finding *f, const char *what, const char *got) {
   if (!f->why[0]) snprintf(f->why, sizeof f->why, "%s: %s", what, got);
 }
 
+/* Without a width of its own, so that a number beside it chooses one. */
+static bool has_no_width(operand x) {
+  return x.is_number || x.type == CX_BOOL;
+}
+
 /* The record is of 64-bit mode, in which a number of Python is int64 or
  * float64; one of C is i32 or f32. `b` repeats a for an operation of one. */
 static cx_dtype expected(const json_t *result, operand a, operand b) {
@@ -90,7 +95,7 @@ static cx_dtype expected(const json_t *result, operand a, operand b) {
   const bool numbers = a.is_number && b.is_number;
   const bool number = (a.is_number && a.type == CX_F32) ||
                       (b.is_number && b.type == CX_F32);
-  if (numbers && type == CX_I64) return CX_I32;
+  if (has_no_width(a) && has_no_width(b) && type == CX_I64) return CX_I32;
   if (type == CX_F64 &&
       (numbers || (number && a.type != CX_F64 && b.type != CX_F64)))
     return CX_F32;

@@ -179,12 +179,13 @@ const cxi_row cxi_row_reduce_window_min = {
   .examples = examples_reduce_window_min,
 };
 
-/* -- select_and_gather_add, select_and_scatter_add(y, x): linear in y ------ */
+/* -- select_and_gather_add, select_and_scatter_add(y, x): linear in y; of bools
+ *    the sum is "or" ------------------------------------------------------- */
 
 static bool infer_select(cxi_infer *c, bool gather) {
   cx_dims windows;
-  if (!cxi_infer_count(c, 2) || !cxi_infer_kind(c, 0, CXI_ACCEPT_NUMBER) ||
-      !cxi_infer_kind(c, 1, CXI_ACCEPT_NUMBER) ||
+  if (!cxi_infer_count(c, 2) || !cxi_infer_kind(c, 0, CXI_ACCEPT_ORDERED) ||
+      !cxi_infer_kind(c, 1, CXI_ACCEPT_ORDERED) ||
       !cxi_infer_window(c, 1, &windows))
     return false;
   const cx_dims *x = cxi_type_shape(c->in[1]), *y = cxi_type_shape(c->in[0]);
@@ -282,6 +283,9 @@ static const char *const examples_select_and_scatter_add[] = {
   "base_dilation=(1), window_dilation=(1), least=false] %0, %1 return %2 }",
   "program @main(%0: f64[4], %1: i16[2]) { %2: f64[2] = "
   "select_and_scatter_add[window=(1), strides=(1), low=(1), high=(1), "
+  "base_dilation=(1), window_dilation=(1), least=false] %0, %1 return %2 }",
+  "program @main(%0: bool[5], %1: bool[6]) { %2: bool[6] = "
+  "select_and_scatter_add[window=(2), strides=(1), low=(0), high=(0), "
   "base_dilation=(1), window_dilation=(1), least=false] %0, %1 return %2 }",
   NULL
 };

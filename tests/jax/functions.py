@@ -200,6 +200,12 @@ def dtypes(a, b, c, d):
             jnp.cumsum(c.astype(jnp.int32)), jnp.argsort(b))
 
 
+@entry(np.array([0.5, -0.5, 1.5, 2.5, -2.5, 0.2], np.float32))
+def rounded(x):
+    return (lax.round(x, lax.RoundingMethod.AWAY_FROM_ZERO),
+            lax.round(x, lax.RoundingMethod.TO_NEAREST_EVEN))
+
+
 @entry(draw(47, 5, 5), draw(48, 5), wrt=("a",))
 def solved(a, b):
     """Linear algebra: a positive definite system."""

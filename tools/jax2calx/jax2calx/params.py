@@ -47,10 +47,10 @@ def _number(x):
 
 def encode(x, where, nested):
     """A value as JSON; nested(jaxpr) writes a jaxpr that it holds."""
+    if isinstance(x, enum.Enum):  # first: some are integers too
+        return {"enum": x.name}
     if x is None or isinstance(x, (bool, int, str)):
         return x
-    if isinstance(x, enum.Enum):
-        return {"enum": x.name}
     if isinstance(x, float):
         return _number(x)
     if isinstance(x, np.generic):

@@ -17,7 +17,7 @@ if(LLVM_C_INCLUDE AND LLVM_C_LIBRARY)
   file(GLOB emitter CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/backends/llvm/*.c)
   # What it shares with the library, as a copy of its own: no state.
   set(shared backends/cpu/kernels_find.c base/alloc.c base/arena.c base/dtype.c
-    base/error.c base/size.c
+    base/error.c base/size.c base/view.c
     lower/loop_layout.c lower/place.c)
   list(TRANSFORM shared PREPEND ${PROJECT_SOURCE_DIR}/src/)
   add_library(calx_llvm MODULE ${emitter} ${shared})

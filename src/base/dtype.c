@@ -176,3 +176,17 @@ void cxi_element_set_int(cx_dtype type, void *at, int64_t x) {
     memcpy(at, from, n);
   }
 }
+
+uint64_t cxi_element_fill(cx_dtype type, double fill) {
+  uint64_t bits = 0;
+  if (type == CX_KEY) return 0;
+  if (!isnan(fill) || cxi_dtype_is_float(type))
+    cxi_element_set(type, &bits, fill);
+  else if (cxi_dtype_kind(type) == CXI_SIGNED)
+    bits = (uint64_t)1 << (8 * cxi_dtype_bytes(type) - 1);
+  else if (cxi_dtype_kind(type) == CXI_UNSIGNED)
+    bits = UINT64_MAX;
+  else
+    bits = 1;
+  return bits;
+}

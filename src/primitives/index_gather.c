@@ -1,6 +1,4 @@
 /* index_gather.c - gather. */
-#include <math.h>
-
 #include "primitives/index.h"
 #include "primitives/index_window.h"
 
@@ -64,26 +62,11 @@ static void batch_gather(const cxi_rule *r, const cx *in, const int *axis,
   out[0] = cxi_gather(in[0], indices, &p);
 }
 
-/* The element that stands for a window outside. */
-static uint64_t fill_bits(const cxi_gather_params *p, cx_dtype type) {
-  uint64_t bits = 0;
-  if (type == CX_KEY) return 0;
-  if (!isnan(p->fill) || cxi_dtype_is_float(type))
-    cxi_element_set(type, &bits, p->fill);
-  else if (cxi_dtype_kind(type) == CXI_SIGNED)
-    bits = (uint64_t)1 << (8 * cxi_dtype_bytes(type) - 1);
-  else if (cxi_dtype_kind(type) == CXI_UNSIGNED)
-    bits = UINT64_MAX;
-  else
-    bits = 1;
-  return bits;
-}
-
 static bool evaluate_gather(cxi_eval *e, const cxi_view *in, cxi_view *out) {
   const cxi_gather_params *p = e->params;
   const cxi_windows w = cxi_gather_windows(p);
   if (cxi_dims_count(&out[0].type.shape) == 0) return true;
-  uint64_t bits = fill_bits(p, in[0].type.type);
+  uint64_t bits = cxi_element_fill(in[0].type.type, p->fill);
   const cx_aval scalar = { in[0].type.type, { 0 } };
   const cxi_view fill = cxi_view_dense(scalar, &bits);
   cxi_walk walk = cxi_walk_start(&w, p->mode, &in[0].type.shape, &in[1]);

@@ -83,6 +83,15 @@ void cxi_store(cxi_codegen *e, cx_dtype type, LLVMValueRef at,
                LLVMValueRef value, int lanes);
 LLVMValueRef cxi_local(cxi_codegen *e, cx_dtype type, int64_t count);
 LLVMValueRef cxi_local_of(cxi_codegen *e, LLVMTypeRef type);
+/* move.c: a copy of elements, both sides by strides over one shape. */
+typedef struct cxi_copying {
+  cx_dtype type;
+  cx_dims shape;
+  const int64_t *to, *from; /* strides */
+} cxi_copying;
+bool cxi_copy_takes(const cxi_copying *c); /* few, or one line */
+void cxi_copy_emit(cxi_codegen *e, const cxi_copying *c, LLVMValueRef to,
+                   LLVMValueRef from);
 /* Copies `count` elements, which do not overlap; nothing if both are one
  * pointer. */
 void cxi_copy_elements(cxi_codegen *e, cx_dtype type, LLVMValueRef to,
@@ -134,7 +143,8 @@ typedef struct cxi_family {
   void (*emit)(cxi_codegen *e, cxi_level *l, const cxi_unit *unit);
 } cxi_family;
 extern const cxi_family cxi_family_pass, cxi_family_reduce, cxi_family_dot,
-    cxi_family_move, cxi_family_index, cxi_family_random, cxi_family_control;
+    cxi_family_move, cxi_family_window, cxi_family_index, cxi_family_random,
+    cxi_family_control;
 
 /* families.c: the family that takes a unit; NULL: it is called as a thunk. */
 const cxi_family *cxi_family_of(const cxi_codegen *e, const cxi_unit *unit);

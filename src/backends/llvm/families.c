@@ -4,8 +4,8 @@
 enum { MOST_DEPTH = 16 }; /* of loops and branches in one function */
 
 static const cxi_family *const families[] = {
-  &cxi_family_pass, &cxi_family_reduce, &cxi_family_dot,
-  &cxi_family_move, &cxi_family_index,  &cxi_family_random,
+  &cxi_family_pass,   &cxi_family_reduce, &cxi_family_dot,    &cxi_family_move,
+  &cxi_family_window, &cxi_family_index,  &cxi_family_random,
 };
 
 const cxi_family *cxi_family_of(const cxi_codegen *e, const cxi_unit *unit) {

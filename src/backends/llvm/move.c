@@ -1,17 +1,9 @@
-/* move.c - concatenate, stack, pad; slices, updates and additions at starts
- * known only when running. */
+/* move.c - concatenate, stack, pad; copies that all movement shares. */
 #include "backends/llvm/emit.h"
 #include "base/dtype.h"
 
-/* A copy of `count` elements, both sides by patterns over one shape. */
-typedef struct copying {
-  cx_dtype type;
-  cx_dims shape;
-  const int64_t *to, *from; /* strides */
-} copying;
-
 /* Joined axes of both sides: the last one alone is a line. */
-static int64_t line_of(const copying *c) {
+static int64_t line_of(const cxi_copying *c) {
   int64_t line = 1;
   for (int i = c->shape.n - 1; i >= 0; i--) {
     if (c->shape.d[i] == 1) continue;
@@ -21,14 +13,14 @@ static int64_t line_of(const copying *c) {
   return line;
 }
 
-static bool takes_copy(const copying *c) {
+bool cxi_copy_takes(const cxi_copying *c) {
   const int64_t count = cxi_dims_count(&c->shape);
   return count <= CXI_UNROLLED || line_of(c) == count;
 }
 
 /* Elements side by side go as a whole. */
-static void emit_copy(cxi_codegen *e, const copying *c, LLVMValueRef to,
-                      LLVMValueRef from) {
+void cxi_copy_emit(cxi_codegen *e, const cxi_copying *c, LLVMValueRef to,
+                   LLVMValueRef from) {
   const int64_t count = cxi_dims_count(&c->shape),
                 bytes = (int64_t)cxi_dtype_bytes(c->type);
   const LLVMTypeRef memory = cxi_memory_type(e, c->type);
@@ -61,8 +53,8 @@ static int joined_axis(const cxi_unit *u) {
 
 /* Part k of a join: the strides in the result for the operand's axes, and
  * where it begins. */
-static copying part_of(const cxi_unit *u, uint32_t k, int64_t *strides,
-                       int64_t *offset) {
+static cxi_copying part_of(const cxi_unit *u, uint32_t k, int64_t *strides,
+                           int64_t *offset) {
   const cxi_operand *o = &u->operands[k], *out = &u->results[0];
   *offset = 0;
   if (u->row->prim == CXI_PRIM_pad) {
@@ -80,7 +72,7 @@ static copying part_of(const cxi_unit *u, uint32_t k, int64_t *strides,
       *offset += out->strides[axis] *
                  (stacks ? 1 : u->operands[before].type.shape.d[axis]);
   }
-  return (copying){ o->type.type, o->type.shape, strides, o->strides };
+  return (cxi_copying){ o->type.type, o->type.shape, strides, o->strides };
 }
 
 static bool takes_pad(const cxi_unit *u) {
@@ -107,8 +99,8 @@ static bool takes(const cxi_codegen *e, const cxi_unit *u) {
   const uint32_t n = u->row->prim == CXI_PRIM_pad ? 1 : u->n_operands;
   for (uint32_t k = 0; k < n; k++) {
     int64_t strides[CX_MAX_DIMS], offset;
-    const copying c = part_of(u, k, strides, &offset);
-    if (!takes_copy(&c)) return false;
+    const cxi_copying c = part_of(u, k, strides, &offset);
+    if (!cxi_copy_takes(&c)) return false;
   }
   return true;
 }
@@ -126,104 +118,10 @@ static void emit(cxi_codegen *e, cxi_level *l, const cxi_unit *u) {
     cxi_store(e, type, cxi_after(e, to, i * bytes), fill, 1);
   for (uint32_t k = 0; k < (pads ? 1 : u->n_operands); k++) {
     int64_t strides[CX_MAX_DIMS], offset;
-    const copying c = part_of(u, k, strides, &offset);
-    emit_copy(e, &c, cxi_after(e, to, offset * bytes),
-              cxi_operand_pointer(e, l, &u->operands[k]));
+    const cxi_copying c = part_of(u, k, strides, &offset);
+    cxi_copy_emit(e, &c, cxi_after(e, to, offset * bytes),
+                  cxi_operand_pointer(e, l, &u->operands[k]));
   }
 }
 
 const cxi_family cxi_family_move = { "movement", takes, emit };
-
-/* -- starts ---------------------------------------------------------------- */
-
-/* Elements from the beginning of `whole` to the window at the starts, which
- * are moved so that the window lies inside. */
-static LLVMValueRef window_offset(cxi_codegen *e, cxi_level *l,
-                                  const cxi_unit *u, uint32_t first,
-                                  const cxi_operand *whole,
-                                  const cx_dims *window) {
-  LLVMValueRef offset = cxi_int(e, 0);
-  for (int i = 0; i < whole->type.shape.n; i++) {
-    const cxi_operand *o = &u->operands[first + (uint32_t)i];
-    const LLVMValueRef x =
-        cxi_load(e, o->type.type, cxi_operand_pointer(e, l, o), 1);
-    const bool sign = cxi_is_signed(o->type.type);
-    const LLVMValueRef last = cxi_int(e, whole->type.shape.d[i] - window->d[i]);
-    LLVMValueRef at = LLVMBuildIntCast2(e->b, x, e->i64, sign, "");
-    LLVMValueRef in[] = { at, last };
-    at = cxi_intrinsic(e, sign ? "llvm.smin" : "llvm.umin", e->i64, in, 2);
-    LLVMValueRef low[] = { at, cxi_int(e, 0) };
-    if (sign) at = cxi_intrinsic(e, "llvm.smax", e->i64, low, 2);
-    offset = LLVMBuildAdd(
-        e->b, offset, LLVMBuildMul(e->b, at, cxi_int(e, whole->strides[i]), ""),
-        "");
-  }
-  return offset;
-}
-
-static copying window_of(const cxi_unit *u) {
-  const bool slices = u->row->prim == CXI_PRIM_dynamic_slice;
-  const cxi_operand *part = slices ? &u->results[0] : &u->operands[1];
-  return (copying){ part->type.type, part->type.shape, u->results[0].strides,
-                    slices ? u->operands[0].strides : part->strides };
-}
-
-static bool takes_window(const cxi_codegen *e, const cxi_unit *u) {
-  (void)e;
-  if (u->kind != CXI_UNIT_ONE) return false;
-  switch (u->row->prim) {
-  case CXI_PRIM_update_slice_add:
-    if (cxi_is_half(u->results[0].type.type) ||
-        u->results[0].type.type == CX_BOOL)
-      return false;
-    break;
-  case CXI_PRIM_dynamic_slice:
-  case CXI_PRIM_dynamic_update_slice:
-    break;
-  default:
-    return false;
-  }
-  const copying c = window_of(u);
-  const int64_t count = cxi_dims_count(&c.shape);
-  if (u->row->prim == CXI_PRIM_update_slice_add) return count <= CXI_UNROLLED;
-  return count <= CXI_LARGE && takes_copy(&c);
-}
-
-/* Adds the elements to those that are there, one by one. */
-static void emit_sums(cxi_codegen *e, const copying *c, LLVMValueRef to,
-                      LLVMValueRef from) {
-  const int64_t bytes = (int64_t)cxi_dtype_bytes(c->type);
-  const cxi_pattern in = cxi_pattern_of(&c->shape, c->from),
-                    out = cxi_pattern_of(&c->shape, c->to);
-  for (int64_t i = 0; i < cxi_dims_count(&c->shape); i++) {
-    const LLVMValueRef at =
-        cxi_after(e, to, cxi_pattern_offset(&out, i) * bytes);
-    const LLVMValueRef x = cxi_load(
-        e, c->type, cxi_after(e, from, cxi_pattern_offset(&in, i) * bytes), 1);
-    cxi_store(e, c->type, at,
-              cxi_operation2(e, CXI_PRIM_add, c->type,
-                             cxi_load(e, c->type, at, 1), x, 1),
-              1);
-  }
-}
-
-static void emit_window(cxi_codegen *e, cxi_level *l, const cxi_unit *u) {
-  const copying c = window_of(u);
-  const cxi_operand *from = &u->operands[0], *to = &u->results[0];
-  const LLVMValueRef source = cxi_operand_pointer(e, l, from);
-  const LLVMValueRef target = cxi_operand_pointer(e, l, to);
-  if (u->row->prim == CXI_PRIM_dynamic_slice) {
-    const LLVMValueRef at = cxi_element(
-        e, c.type, source, window_offset(e, l, u, 1, from, &c.shape));
-    emit_copy(e, &c, target, at);
-    return;
-  }
-  const LLVMValueRef at = window_offset(e, l, u, 2, to, &c.shape);
-  if (!cxi_same_place(e, l, from->root, to->root))
-    cxi_copy_elements(e, c.type, target, source, cxi_count(to));
-  (u->row->prim == CXI_PRIM_update_slice_add ? emit_sums : emit_copy)(
-      e, &c, cxi_element(e, c.type, target, at),
-      cxi_operand_pointer(e, l, &u->operands[1]));
-}
-
-const cxi_family cxi_family_index = { "window", takes_window, emit_window };

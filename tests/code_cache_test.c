@@ -153,6 +153,65 @@ static void test_warm(void **state) {
   }
 }
 
+/* One piece of code for all lengths of a scan. */
+static void test_lengths(void **state) {
+  (void)state;
+  if (!there()) skip();
+  cxi_code_set(CX_LOOPS_NOW);
+  const cxi_code_stats before = cxi_code_now();
+  for (int length = 1; length < 6; length++) expect_right(1, length, 1);
+  assert_int_equal(cxi_code_now().made - before.made, 1);
+  assert_int_equal(cxi_code_now().shared - before.shared, 4);
+}
+
+/* Loops that differ in one thing each have code of their own. */
+static void test_keys(void **state) {
+  (void)state;
+  if (!there()) skip();
+  static const struct {
+    const char *type, *op, *number, *direction;
+  } loops[] = { { "f64[3]", "mul", "0.5: f64", "false" },
+                { "f64[3]", "mul", "0.75: f64", "false" },
+                { "f64[3]", "mul", "-0.5: f64", "false" },
+                { "f64[3]", "sub", "0.5: f64", "false" },
+                { "f64[3]", "sub", "0.5: f64", "true" },
+                { "f64[4]", "mul", "0.5: f64", "false" },
+                { "f64[1,3]", "mul", "0.5: f64", "false" },
+                { "f64[40]", "mul", "0.5: f64", "false" },
+                { "f32[3]", "mul", "0.5: f32", "false" },
+                { "f16[3]", "mul", "0.5: f16", "false" },
+                { "bf16[3]", "mul", "0.5: bf16", "false" },
+                { "i32[3]", "mul", "5: i32", "false" } };
+  enum { N = sizeof loops / sizeof *loops };
+  cxi_code_set(CX_LOOPS_NOW);
+  for (int pass = 0; pass < 2; pass++) {
+    const cxi_code_stats before = cxi_code_now();
+    for (int i = 0; i < N; i++) {
+      char text[600], shape[32];
+      snprintf(shape, sizeof shape, "%s", strchr(loops[i].type, '[') + 1);
+      const int length = (int)(strchr(loops[i].type, '[') - loops[i].type);
+      snprintf(text, sizeof text,
+               "program @step(%%0: %s, %%1: %s) { %%2: %s = %s %%0, %s"
+               " %%3: %s = add %%2, %%1 return %%3 }"
+               "program @f(%%0: %s, %%1: %.*s[5,%s) {"
+               " %%2: %s = scan[body=@step, length=5, reverse=%s, n_consts=0,"
+               " n_carry=1, unroll=1] %%0, %%1 return %%2 }",
+               loops[i].type, loops[i].type, loops[i].type, loops[i].op,
+               loops[i].number, loops[i].type, loops[i].type, length,
+               loops[i].type, shape, loops[i].type, loops[i].direction);
+      execution x;
+      const char *wrong = execution_open(&x, text, 0, 0, 5);
+      if (!wrong) wrong = execution_compare(&x, 1, 0);
+      if (wrong) fail_msg("%s\n%s", wrong, text);
+      execution_close(&x);
+    }
+    const cxi_code_stats now = cxi_code_now();
+    assert_int_equal(now.made - before.made, pass == 0 ? N : 0);
+    assert_int_equal(now.read - before.read, pass == 0 ? 0 : N);
+    cxi_code_forget();
+  }
+}
+
 /* A process without the library, or with a wrong one, runs what is there. */
 static void run_without(const char *library) {
   const pid_t child = fork();
@@ -623,6 +682,8 @@ static void test_reports(void **state) {
   assert_int_equal(cx_error(&message), CX_ELIFETIME);
   assert_string_equal(cx_cache_entries(true), "");
   assert_int_equal(cx_error(&message), CX_ELIFETIME);
+  assert_null(cx_open("cpu", .loops = (cx_loops)77));
+  assert_error(CX_EUSER, ".loops is 77");
   const bool has_code = there();
   cx_ctx *ctx = cx_open("cpu", .loops = CX_LOOPS_NOW);
   {
@@ -656,6 +717,8 @@ int main(int argc, char **argv) {
   if (argc == 3) return child_exit(argv[2]);
   const struct CMUnitTest tests[] = {
     cmocka_unit_test_setup_teardown(test_warm, begin, end),
+    cmocka_unit_test_setup_teardown(test_lengths, begin, end),
+    cmocka_unit_test_setup_teardown(test_keys, begin, end),
     cmocka_unit_test_setup_teardown(test_without_library, begin, end),
     cmocka_unit_test_setup_teardown(test_damaged, begin, end),
     cmocka_unit_test_setup_teardown(test_object, begin, end),

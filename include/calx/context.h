@@ -38,7 +38,8 @@ typedef struct cx_open_opt {
 } cx_open_opt;
 
 /* cx_open("cpu", .threads = 2), or "reference", the plain executor; NULL if it
- * cannot. "cuda" is CX_EDEVICE: there is no such back end yet. */
+ * cannot. "cuda" is CX_EDEVICE: there is no such back end yet; CX_EUSER if
+ * .loops is none of the above. */
 #define cx_open(...) CX_OPEN_(__VA_ARGS__, )
 #define CX_OPEN_(device, ...) \
   cx_open_((device), CX_OPT(cx_open_opt, __VA_ARGS__))

@@ -58,9 +58,9 @@ const char *cx_cache_summary(void) {
   size_t at = (size_t)snprintf(
       text, sizeof text,
       "compiled functions: %llu hits, %llu misses, %llu kept, %llu bytes\n"
-      "loops with code: %llu, refused: %llu; shared %llu, read %llu (%.1f ms),"
+      "loops: %s; with code %llu, refused %llu; shared %llu, read %llu (%.1f ms),"
       " made %llu (%.1f ms), failed %llu; %llu kept, %llu bytes\n",
-      n(s.hits), n(s.misses), n(s.entries), n(s.bytes), n(s.loops),
+      n(s.hits), n(s.misses), n(s.entries), n(s.bytes), cxi_code_when(), n(s.loops),
       n(s.refused), n(s.shared), n(s.read), s.read_ms, n(s.made), s.made_ms,
       n(s.failed), n(s.code_entries), n(s.code_bytes));
   at += print_directory(text + at, sizeof text - at);

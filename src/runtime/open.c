@@ -27,6 +27,11 @@ cx_ctx *cx_open_(const char *name, cx_open_opt opt) {
   cxi_error error = { 0 };
   if (jit_disabled() && name && !strncmp(name, "cpu", 3)) name = "reference";
   const cxi_device *device = cxi_device_find(name, &error);
+  if (device && (opt.loops < CX_LOOPS_DEFAULT || opt.loops > CX_LOOPS_WAIT)) {
+    cxi_error_set(&error, CX_EUSER, "open: .loops is %d, which is no cx_loops",
+                  (int)opt.loops);
+    device = NULL;
+  }
   if (!device) {
     cxi_report_error(NULL, &error);
     return NULL;

@@ -17,8 +17,8 @@
 #include "base/store.h"
 
 /* Thunks that a loop runs, at about 0.1 us each, before code is looked for,
- * and before it is made: what either takes at first. */
-enum { LOOK = 2000, MAKE = 200000 };
+ * and before it is made: what either takes. */
+enum { LOOK = 500, MAKE = 200000 };
 
 static atomic_int chosen = CX_LOOPS_DEFAULT;
 static atomic_int_fast64_t chosen_patience = -1;
@@ -26,8 +26,9 @@ static cxi_code_stats stats; /* under the lock */
 
 /* -- when ------------------------------------------------------------------ */
 
+static const char *const names[] = { "", "auto", "off", "now", "wait" };
+
 static cx_loops of_environment(void) {
-  static const char *const names[] = { "", "auto", "off", "now", "wait" };
   const char *text = getenv("CALX_LLVM");
   for (int i = CX_LOOPS_AUTO; text && i <= CX_LOOPS_WAIT; i++)
     if (strcmp(text, names[i]) == 0) return (cx_loops)i;
@@ -48,6 +49,10 @@ cx_loops cxi_code_set(cx_loops when) {
   const cx_loops before = when_now(CX_LOOPS_DEFAULT);
   atomic_store(&chosen, (int)when);
   return before;
+}
+
+const char *cxi_code_when(void) {
+  return names[when_now(CX_LOOPS_DEFAULT)];
 }
 
 /* Thunks before code is made: CALX_LLVM_AFTER, or what that takes. */

@@ -11,6 +11,8 @@
 
 extern const cxi_coder cxi_cpu_coder;
 
+/* What the environment says, or was set instead; as a name. */
+const char *cxi_code_when(void);
 /* Instead of what the environment says, from now on; returns what was. */
 cx_loops cxi_code_set(cx_loops when);
 /* Opens the library; false, and why, if it cannot be had. */

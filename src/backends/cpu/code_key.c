@@ -101,6 +101,18 @@ void cxi_code_stamp(const char *llvm, char *stamp) {
            cxi_isa_name(cxi_isa_now()));
 }
 
+/* The code of a scan is told how many steps there are: one for all lengths. */
+static void add_loop(cxi_bytes *b, const cxi_unit *loop) {
+  cxi_bytes_add_u32(b, loop->row->prim);
+  if (loop->row->prim == CXI_PRIM_scan) {
+    cxi_scan_params p = *(const cxi_scan_params *)loop->params;
+    p.length = 0;
+    cxi_params_write(b, loop->row->prim, &p);
+  } else {
+    cxi_params_write(b, loop->row->prim, loop->params);
+  }
+}
+
 bool cxi_code_key(const struct cxi_unit *loop, const char *llvm,
                   cxi_hash *out) {
   cxi_plans plans;
@@ -109,8 +121,7 @@ bool cxi_code_key(const struct cxi_unit *loop, const char *llvm,
   if (!cxi_loop_plans(loop, &plans)) return false;
   cxi_code_stamp(llvm, stamp);
   cxi_bytes_add_text(&b, stamp);
-  cxi_bytes_add_u32(&b, loop->row->prim);
-  cxi_params_write(&b, loop->row->prim, loop->params);
+  add_loop(&b, loop);
   cxi_bytes_add_u32(&b, plans.n);
   for (uint32_t i = 0; i < plans.n; i++) add_plan(&b, plans.d[i]);
   const bool ok = !b.failed;

@@ -1,5 +1,5 @@
 /* code_plugin.c - opens the library that generates code, on the first need. */
-#define _GNU_SOURCE /* dladdr */
+#define _GNU_SOURCE /* dladdr, secure_getenv */
 #include "backends/cpu/code_plugin.h"
 
 #include <dlfcn.h>
@@ -63,7 +63,7 @@ static void *open_beside(void) {
 
 /* CALX_LLVM_LIBRARY names it; else beside, else where the linker looks. */
 static void *open_library(void) {
-  const char *named = getenv("CALX_LLVM_LIBRARY");
+  const char *named = secure_getenv("CALX_LLVM_LIBRARY");
   if (named) return dlopen(named, RTLD_NOW | RTLD_LOCAL);
   void *library = open_beside();
   return library ? library : dlopen("libcalx_llvm.so", RTLD_NOW | RTLD_LOCAL);

@@ -66,6 +66,20 @@ static void after_fork_child(void) {
   pthread_mutex_unlock(&lock);
 }
 
+/* Under the lock, with nobody busy, nor to be: waits for the threads' end. */
+static void end_workers(void) {
+  pthread_t old[MOST_WORKERS];
+  const int n = n_workers;
+  for (int i = 0; i < n; i++) old[i] = workers[i];
+  n_workers = 0;
+  retire = true;
+  cxi_code_changed();
+  pthread_mutex_unlock(&lock);
+  for (int i = 0; i < n; i++) pthread_join(old[i], NULL);
+  pthread_mutex_lock(&lock);
+  retire = false;
+}
+
 /* For good. A thread that ends the process while it makes code, as LLVM does
  * on an error of its own, does not wait for itself. */
 static void at_exit(void) {
@@ -73,6 +87,7 @@ static void at_exit(void) {
   pthread_mutex_lock(&lock);
   ended = true;
   while (n_busy) cxi_code_wait();
+  end_workers();
   pthread_mutex_unlock(&lock);
 }
 
@@ -189,20 +204,11 @@ bool cxi_code_queue(cxi_coding *coding, void (*make)(cxi_coding *coding)) {
 }
 
 void cxi_code_settle(void) {
-  pthread_t old[MOST_WORKERS];
   if (busy) return;
   pthread_mutex_lock(&lock);
   close_all();
   while (first) cxi_code_unqueue(first);
-  const int n = n_workers;
-  for (int i = 0; i < n; i++) old[i] = workers[i];
-  retire = true;
-  cxi_code_changed();
-  pthread_mutex_unlock(&lock);
-  for (int i = 0; i < n; i++) pthread_join(old[i], NULL);
-  pthread_mutex_lock(&lock);
-  n_workers = 0;
-  retire = false;
+  end_workers();
   open_all();
   pthread_mutex_unlock(&lock);
 }

@@ -8,10 +8,18 @@
 #define T float
 #define MATH(name) cxi_##name##_f32
 #define PART(name) name##_f32
+#define INTEGER int32_t
+#define GREATEST INT32_MAX
+#define BITS cxi_bits_f32
+#define OF_BITS(bits) cxi_f32_of_bits((uint32_t)(bits))
 #include "backends/cpu/kernels/reduce_float.inc"
 #define T double
 #define MATH(name) cxi_##name##_f64
 #define PART(name) name##_f64
+#define INTEGER int64_t
+#define GREATEST INT64_MAX
+#define BITS cxi_bits_f64
+#define OF_BITS(bits) cxi_f64_of_bits((uint64_t)(bits))
 #include "backends/cpu/kernels/reduce_float.inc"
 
 #define T int8_t

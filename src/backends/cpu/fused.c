@@ -120,6 +120,19 @@ static void run_step(running *r, const cxi_step *step, const block *b) {
   }
 }
 
+static void fetch_block(const cxi_pass *f, char *const *bases, int64_t i) {
+  block b;
+  set_block(f, i, &b);
+  const int64_t element = b.row * f->n + b.column, n = b.rows * b.n;
+  for (uint32_t s = 0; s < f->n_slots; s++) {
+    const cxi_slot *slot = &f->slots[s];
+    if (slot->kind != CXI_SLOT_ELEMENTS) continue;
+    const char *p = (char *)cxi_at(bases, slot->at) + element * slot->bytes;
+    for (int64_t k = 0; k < n * slot->bytes; k += 64)
+      __builtin_prefetch(p + k, 0, 2);
+  }
+}
+
 static void run_blocks(running *r, int64_t first, int64_t last, char *scratch) {
   const cxi_pass *f = r->f;
   char *at[f->n_slots];
@@ -129,6 +142,7 @@ static void run_blocks(running *r, int64_t first, int64_t last, char *scratch) {
   for (int64_t i = first; i < last; i++) {
     set_block(f, i, &b);
     set_slots(f, r->bases, &b);
+    if (i + 1 < last) fetch_block(f, r->bases, i + 1);
     if (i == first && f->n_once > 0) {
       block whole = b;
       whole.rows = f->block_rows;

@@ -26,6 +26,12 @@ static const row_values values[] = {
   { "program @m(%0: i8[3]) { %1: i8[3] = cumsum[axis=0, reverse=false] %0 "
     "%2: i8[3] = cummin[axis=0, reverse=false] %0 return %1, %2 }",
     "100 100 -3", "100 -56 -59; 100 100 -3" },
+  /* nine lines behind each other, eight of them at once; forwards, backwards */
+  { "program @m(%0: i32[9,2]) { %1: i32[9,2] = cumsum[axis=1, reverse=false] "
+    "%0 %2: i32[9,2] = cumsum[axis=1, reverse=true] %0 return %1, %2 }",
+    "1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18",
+    "1 3 3 7 5 11 7 15 9 19 11 23 13 27 15 31 17 35; "
+    "3 2 7 4 11 6 15 8 19 10 23 12 27 14 31 16 35 18" },
   { "program @m(%0: u64[3]) { %1: u64[3] = cummax[axis=0, reverse=false] %0 "
     "return %1 }",
     "3 2 5", "3 3 5" },

@@ -4,13 +4,15 @@
 #include "base/math.h"
 #include "primitives/cumulate.h"
 
-enum { COLUMNS = 256 };
+/* Lines side by side, and apart. */
+enum { COLUMNS = 256, TOGETHER = 8 };
 
-/* Neighbouring elements, `columns` of them, and n - 1 more such rows, each
- * `step` elements after the one before. */
+/* `count` lines, up to COLUMNS, whose elements are `apart` from those of the
+ * line before. A line has n elements, each `step` after the one before. */
 typedef struct line {
-  void *first;
-  int64_t n, step, columns;
+  const void *from;
+  void *to;
+  int64_t n, step, count, apart;
 } line;
 
 typedef void prefixes(const line *l);
@@ -137,7 +139,21 @@ static prefixes *prefixes_of(cxi_prim prim, cx_dtype type) {
   }
 }
 
-/* The result, first a copy of x, is (outer, n, inner). */
+/* The lines from the element `start` on. */
+static void run_lines(prefixes *run, const line *l, int64_t start,
+                      int64_t count, int64_t bytes) {
+  for (int64_t c = 0; c < count; c += COLUMNS) {
+    line part = *l;
+    const int64_t offset = (start + c * l->apart) * bytes;
+    part.from = (const char *)l->from + offset;
+    part.to = (char *)l->to + offset;
+    part.count = count - c < COLUMNS ? count - c : COLUMNS;
+    run(&part);
+  }
+}
+
+/* The array is (outer, n, inner): with inner == 1 lines lie behind each other,
+ * else side by side. */
 bool cxi_evaluate_cumulate(cxi_eval *e, const cxi_view *in, cxi_view *out) {
   const cxi_cumsum_params *p = e->params;
   const cx_dims *shape = &out[0].type.shape;
@@ -147,14 +163,19 @@ bool cxi_evaluate_cumulate(cxi_eval *e, const cxi_view *in, cxi_view *out) {
   prefixes *run = prefixes_of(e->row->prim, out[0].type.type);
   int64_t inner = 1;
   for (int i = (int)p->axis + 1; i < shape->n; i++) inner *= shape->d[i];
-  cxi_view_copy(&out[0], &in[0]);
+  line l = { .from = in[0].data, .to = out[0].data, .n = n, .step = inner };
+  if (!cxi_view_is_dense(&in[0])) {
+    cxi_view_copy(&out[0], &in[0]);
+    l.from = l.to;
+  }
+  int64_t start = 0;
+  if (p->reverse) start = (n - 1) * inner, l.step = -inner;
+  l.apart = inner == 1 ? n : 1;
+  if (inner == 1) {
+    run_lines(run, &l, start, count / n, bytes);
+    return true;
+  }
   for (int64_t outer = 0; outer < count; outer += n * inner)
-    for (int64_t c = 0; c < inner; c += COLUMNS) {
-      const int64_t start = outer + c + (p->reverse ? (n - 1) * inner : 0);
-      const line l = { (char *)out[0].data + start * bytes, n,
-                       p->reverse ? -inner : inner,
-                       inner - c < COLUMNS ? inner - c : COLUMNS };
-      run(&l);
-    }
+    run_lines(run, &l, outer + start, inner, bytes);
   return true;
 }

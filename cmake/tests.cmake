@@ -46,7 +46,7 @@ if(NOT BUILD_SHARED_LIBS)
     set_target_properties(${name} PROPERTIES PREFIX ""
       LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/bin/tests)
   endforeach()
-  foreach(name code_test code_cache_test)
+  foreach(name code_test code_cache_test code_thread_test)
     set_property(TEST ${name} APPEND PROPERTY ENVIRONMENT
       "CALX_WRONG_PLUGIN=$<TARGET_FILE:wrong_plugin>"
       "CALX_OTHER_PLUGIN=$<TARGET_FILE:other_build>")

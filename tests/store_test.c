@@ -315,9 +315,15 @@ static void test_places(void **state) {
   static const struct {
     const char *text;
     uint64_t bytes; /* 0: no size */
-  } sizes[] = { { "1000", 1000 },   { "3K", 3072 },      { "2M", 2 << 20 },
-                { "1G", 1 << 30 },  { "x", 0 },          { "-1", 0 },
-                { "1T", 0 },        { "1KB", 0 },        { " 1", 0 },
+  } sizes[] = { { "1000", 1000 },
+                { "3K", 3072 },
+                { "2M", 2 << 20 },
+                { "1G", 1 << 30 },
+                { "x", 0 },
+                { "-1", 0 },
+                { "1T", 0 },
+                { "1KB", 0 },
+                { " 1", 0 },
                 { "99999999999999999999", 0 },
                 { "99999999999999999G", 0 } };
   for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {

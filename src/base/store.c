@@ -17,8 +17,8 @@
 
 enum {
   WHY = 160,
-  NAME = 33,             /* 32 digits of the key */
-  STAMP = 200,           /* at most, of a stamp */
+  NAME = 33,              /* 32 digits of the key */
+  STAMP = 200,            /* at most, of a stamp */
   STALE_SECONDS = 15 * 60 /* of a temporary file whose writer has gone */
 };
 static const char temporary[] = ".new-";
@@ -26,7 +26,7 @@ static const char temporary[] = ".new-";
 /* What a file begins with; then stamp and content. */
 typedef struct header {
   char magic[8];
-  cxi_hash key, sum; /* of all that follows `sum`, and the key */
+  cxi_hash key, sum;       /* of all that follows `sum`, and the key */
   uint64_t stamp, content; /* bytes */
 } header;
 static const char magic[8] = "CALXKEPT";
@@ -131,8 +131,7 @@ static void name_of(cxi_hash key, char *name) {
 }
 
 static bool key_of(const char *name, cxi_hash *out) {
-  if (strlen(name) != NAME - 1 ||
-      strspn(name, "0123456789abcdef") != NAME - 1)
+  if (strlen(name) != NAME - 1 || strspn(name, "0123456789abcdef") != NAME - 1)
     return false;
   char high[17] = { 0 };
   memcpy(high, name, 16);
@@ -203,8 +202,8 @@ static const char *read_file(int file, unsigned char **out, size_t *out_n) {
 static unsigned char *read_entry(int directory, const char *name, cxi_hash key,
                                  size_t *out_n, const char **fault) {
   unsigned char *bytes = NULL;
-  const int file = openat(directory, name,
-                          O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+  const int file =
+      openat(directory, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
   *fault = NULL;
   if (file < 0) {
     if (errno != ENOENT)
@@ -236,8 +235,8 @@ static cxi_stored get(cxi_hash key, const char *stamp, cxi_bytes *out,
   unsigned char *bytes = read_entry(p.directory, name, key, &n, &fault);
   header h = { .stamp = 0 };
   if (bytes) memcpy(&h, bytes, sizeof h);
-  if (bytes && (h.stamp != strlen(stamp) ||
-                memcmp(bytes + sizeof h, stamp, h.stamp)))
+  if (bytes &&
+      (h.stamp != strlen(stamp) || memcmp(bytes + sizeof h, stamp, h.stamp)))
     fault = "it is of another build";
   if (fault) remove_entry(p.directory, name);
   close(p.directory);
@@ -400,8 +399,7 @@ static bool write_all(int file, const unsigned char *from, size_t n) {
 }
 
 static unsigned char *make_entry(cxi_hash key, const char *stamp,
-                                 const void *content, size_t n,
-                                 size_t *out_n) {
+                                 const void *content, size_t n, size_t *out_n) {
   header h = { .key = key, .stamp = strlen(stamp), .content = n };
   memcpy(h.magic, magic, sizeof magic);
   *out_n = sizeof h + h.stamp + n;
@@ -479,9 +477,10 @@ bool cxi_store_put(cxi_hash key, const char *stamp, const void *content,
 }
 
 cxi_store_stats cxi_store_now(void) {
-  return (cxi_store_stats){ atomic_load(&found),      atomic_load(&absent),
-                            atomic_load(&rejected),   atomic_load(&written),
-                            atomic_load(&not_written), atomic_load(&evicted),
-                            atomic_load(&bytes_read),
-                            atomic_load(&bytes_written) };
+  return (cxi_store_stats){
+    atomic_load(&found),       atomic_load(&absent),
+    atomic_load(&rejected),    atomic_load(&written),
+    atomic_load(&not_written), atomic_load(&evicted),
+    atomic_load(&bytes_read),  atomic_load(&bytes_written)
+  };
 }

@@ -41,7 +41,7 @@ cxi_store_stats cxi_store_now(void); /* of this process */
 typedef struct cxi_store_entry {
   const char *name;
   uint64_t bytes;
-  int64_t age;     /* seconds since its last use */
+  int64_t age;       /* seconds since its last use */
   const char *stamp; /* if it was checked and is sound */
   const char *fault; /* if it was checked and is not: it is removed */
 } cxi_store_entry;

@@ -62,7 +62,7 @@ typedef struct cxi_code {
 /* What a coder keeps of a loop; in the executable's memory, all 0 at first
  * but for `loop`. */
 typedef struct cxi_coding {
-  const struct cxi_unit *loop;   /* its primitive, parameters and bodies */
+  const struct cxi_unit *loop;     /* its primitive, parameters and bodies */
   _Atomic(const cxi_code *) ready; /* &code, once it is there */
   atomic_int stage;
   cxi_code code;

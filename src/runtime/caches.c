@@ -58,11 +58,12 @@ const char *cx_cache_summary(void) {
   size_t at = (size_t)snprintf(
       text, sizeof text,
       "compiled functions: %llu hits, %llu misses, %llu kept, %llu bytes\n"
-      "loops: %s; with code %llu, refused %llu; shared %llu, read %llu (%.1f ms),"
+      "loops: %s; with code %llu, refused %llu; shared %llu, read %llu (%.1f "
+      "ms),"
       " made %llu (%.1f ms), failed %llu; %llu kept, %llu bytes\n",
-      n(s.hits), n(s.misses), n(s.entries), n(s.bytes), cxi_code_when(), n(s.loops),
-      n(s.refused), n(s.shared), n(s.read), s.read_ms, n(s.made), s.made_ms,
-      n(s.failed), n(s.code_entries), n(s.code_bytes));
+      n(s.hits), n(s.misses), n(s.entries), n(s.bytes), cxi_code_when(),
+      n(s.loops), n(s.refused), n(s.shared), n(s.read), s.read_ms, n(s.made),
+      s.made_ms, n(s.failed), n(s.code_entries), n(s.code_bytes));
   at += print_directory(text + at, sizeof text - at);
   at += (size_t)snprintf(
       text + at, sizeof text - at,
@@ -87,10 +88,12 @@ typedef struct lines {
 static void add_line(const cxi_store_entry *e, void *user) {
   lines *l = user;
   char line[400];
-  const int length = snprintf(
-      line, sizeof line, "%s %8llu bytes %8lld s%s%s\n", e->name, n(e->bytes),
-      (long long)e->age, e->fault || e->stamp ? "  " : "",
-      e->fault ? e->fault : e->stamp ? e->stamp : "");
+  const int length =
+      snprintf(line, sizeof line, "%s %8llu bytes %8lld s%s%s\n", e->name,
+               n(e->bytes), (long long)e->age, e->fault || e->stamp ? "  " : "",
+               e->fault   ? e->fault
+               : e->stamp ? e->stamp
+                          : "");
   cxi_bytes_add(&l->text, line, (size_t)length);
   l->bytes += e->bytes;
   l->broken += e->fault != NULL;

@@ -164,8 +164,10 @@ static void print_difference(const cx_rec *leaf, const char *name,
                              size_t room) {
   char before[80], after[80];
   if (leaf == &cx_rec_cx) {
-    snprintf(out, room, "static %s changed: a number in a cx of the settings is"
-                        " static, cx_scalar makes an array of it", name);
+    snprintf(out, room,
+             "static %s changed: a number in a cx of the settings is"
+             " static, cx_scalar makes an array of it",
+             name);
   } else if (leaf == &cx_rec_cx_str) {
     const cx_str a = *(const cx_str *)was, b = *(const cx_str *)is;
     snprintf(out, room, "static %s changed \"%.80s\" -> \"%.80s\"", name,

@@ -188,9 +188,8 @@ static cxi_kept_code *enter(cxi_hash key, bool waits, bool *is_new) {
 static bool fill(cxi_kept_code *kept, const struct cxi_unit *loop,
                  const char *llvm, bool may, bool *without) {
   cxi_loaded loaded;
-  const bool good =
-      read_code(kept->key, llvm, &loaded) ||
-      (may && make_code(loop, kept->key, llvm, without, &loaded));
+  const bool good = read_code(kept->key, llvm, &loaded) ||
+                    (may && make_code(loop, kept->key, llvm, without, &loaded));
   cxi_code_lock();
   if (good) kept->loaded = loaded;
   if (good) kept->making = false;

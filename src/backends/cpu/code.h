@@ -24,12 +24,12 @@ void cxi_code_settle(void);
 void cxi_code_forget(void);
 
 typedef struct cxi_code_stats {
-  uint64_t loops;   /* that got code */
-  uint64_t refused; /* that stay on tier 0 */
-  uint64_t shared;  /* of both: as an equal loop of this process did */
-  uint64_t read;    /* of both: from the directory */
-  uint64_t made;    /* of both: by LLVM */
-  uint64_t failed;  /* attempts */
+  uint64_t loops;       /* that got code */
+  uint64_t refused;     /* that stay on tier 0 */
+  uint64_t shared;      /* of both: as an equal loop of this process did */
+  uint64_t read;        /* of both: from the directory */
+  uint64_t made;        /* of both: by LLVM */
+  uint64_t failed;      /* attempts */
   uint64_t kept, bytes; /* pieces of code in memory now, and their bytes */
   uint64_t making_ns, reading_ns;
   char why[160]; /* the last one was not in the directory */

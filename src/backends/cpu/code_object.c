@@ -142,7 +142,8 @@ static bool resolve(const cxi_import *import, const cxi_plans *plans,
 const void **cxi_loaded_table(const cxi_loaded *loaded,
                               const struct cxi_unit *loop) {
   cxi_plans plans;
-  const void **table = cxi_alloc((loaded->n_imports + (size_t)1) * sizeof *table);
+  const void **table =
+      cxi_alloc((loaded->n_imports + (size_t)1) * sizeof *table);
   if (!table || !cxi_loop_plans(loop, &plans)) {
     cxi_free(table);
     return NULL;

@@ -8,8 +8,7 @@
 
 /* By the structure of a loop and what its code is made by; the same in every
  * process. False without memory. `llvm` is a version. */
-bool cxi_code_key(const struct cxi_unit *loop, const char *llvm,
-                  cxi_hash *out);
+bool cxi_code_key(const struct cxi_unit *loop, const char *llvm, cxi_hash *out);
 /* Who makes code: build, version of LLVM, instruction set; stamp[200]. */
 void cxi_code_stamp(const char *llvm, char *stamp);
 

@@ -153,9 +153,11 @@ static void store_bases(cxi_codegen *e, const cxi_level *l) {
   const int64_t size = (int64_t)sizeof(char *);
   LLVMBuildStore(e->b, cxi_after(e, l->memory, (int64_t)p->slab_offset),
                  cxi_after(e, l->memory, CXI_BASE_SLAB * size));
-  LLVMBuildStore(e->b, cxi_table_entry(e, (cxi_import){ CXI_IMPORT_CONSTANTS, l->number, 0,
-                                                  { 0 } }),
-                 cxi_after(e, l->memory, CXI_BASE_CONSTANTS * size));
+  LLVMBuildStore(
+      e->b,
+      cxi_table_entry(
+          e, (cxi_import){ CXI_IMPORT_CONSTANTS, l->number, 0, { 0 } }),
+      cxi_after(e, l->memory, CXI_BASE_CONSTANTS * size));
   for (uint32_t i = 0; i < p->n_in + p->n_out; i++)
     LLVMBuildStore(
         e->b, i < p->n_in ? l->in[i] : l->out[i - p->n_in],
@@ -163,8 +165,7 @@ static void store_bases(cxi_codegen *e, const cxi_level *l) {
 }
 
 /* Runs a thunk; the function ends if that fails. */
-static void emit_call(cxi_codegen *e, const cxi_level *l,
-                      uint32_t thunk) {
+static void emit_call(cxi_codegen *e, const cxi_level *l, uint32_t thunk) {
   LLVMTypeRef types[] = { e->ptr, e->ptr, e->ptr };
   const cxi_import state = { CXI_IMPORT_STATE, l->number, thunk, { 0 } };
   const cxi_import function = { CXI_IMPORT_RUN, l->number, thunk, { 0 } };

@@ -131,8 +131,8 @@ bool cxi_machine_open(const cxi_target *wanted, const char **out_why) {
   LLVMOrcLLJITBuilderRef builder = LLVMOrcCreateLLJITBuilder();
   LLVMOrcLLJITBuilderSetObjectLinkingLayerCreator(builder, make_layer, NULL);
   if (failed(LLVMOrcCreateLLJIT(&jit, builder))) return false;
-  LLVMOrcExecutionSessionSetErrorReporter(
-      LLVMOrcLLJITGetExecutionSession(jit), take_error, NULL);
+  LLVMOrcExecutionSessionSetErrorReporter(LLVMOrcLLJITGetExecutionSession(jit),
+                                          take_error, NULL);
   *out_why = "";
   return true;
 }
@@ -184,8 +184,9 @@ static bool link_into(region *r, LLVMMemoryBufferRef object, const char *name,
   filling = r;
   LLVMOrcResourceTrackerRef tracker =
       LLVMOrcJITDylibCreateResourceTracker(LLVMOrcLLJITGetMainJITDylib(jit));
-  const bool good = !failed(LLVMOrcLLJITAddObjectFileWithRT(jit, tracker, copy)) &&
-                    !failed(LLVMOrcLLJITLookup(jit, &address, name));
+  const bool good =
+      !failed(LLVMOrcLLJITAddObjectFileWithRT(jit, tracker, copy)) &&
+      !failed(LLVMOrcLLJITLookup(jit, &address, name));
   failed(LLVMOrcResourceTrackerRemove(tracker));
   LLVMOrcReleaseResourceTracker(tracker);
   pthread_mutex_unlock(&lock);
@@ -238,9 +239,8 @@ bool cxi_machine_make(LLVMModuleRef module, const char *name,
   LLVMTargetMachineRef machine = take_machine();
   if (!machine) return false;
   bool good = optimise(module, machine);
-  if (good && LLVMTargetMachineEmitToMemoryBuffer(machine, module,
-                                                  LLVMObjectFile, &text,
-                                                  &object)) {
+  if (good && LLVMTargetMachineEmitToMemoryBuffer(
+                  machine, module, LLVMObjectFile, &text, &object)) {
     LLVMDisposeMessage(text);
     good = false;
   }

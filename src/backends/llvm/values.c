@@ -159,8 +159,8 @@ static void copy_bytes(cxi_codegen *e, LLVMValueRef to, LLVMValueRef from,
   /* memory(argmem: readwrite): what lies elsewhere stays in registers */
   LLVMAddCallSiteAttribute(
       call, LLVMAttributeFunctionIndex,
-      LLVMCreateEnumAttribute(
-          e->c, LLVMGetEnumAttributeKindForName("memory", 6), 3));
+      LLVMCreateEnumAttribute(e->c,
+                              LLVMGetEnumAttributeKindForName("memory", 6), 3));
 }
 
 void cxi_copy_elements(cxi_codegen *e, cx_dtype type, LLVMValueRef to,

@@ -177,6 +177,30 @@ static void test_order(void **state) {
   cxi_program_release(q);
 }
 
+/* The write waits for the read that does not depend on it; a read that does
+ * has nothing to move. */
+static void test_order_of_writes(void **state) {
+  (void)state;
+  static const char text[] =
+      "program @main(%0: f32[4], %1: f32[1], %2: i32[]) {"
+      " %3: f32[4] = dynamic_update_slice %0, %1, %2"
+      " %4: f32[1] = dynamic_slice[sizes=(1)] %0, %2"
+      " %5: f32[4] = update_slice_add %3, %4, %2"
+      " %6: f32[1] = dynamic_slice[sizes=(1)] %3, %2"
+      " return %5, %6 }";
+  static const cxi_prim order[] = { CXI_PRIM_dynamic_slice,
+                                    CXI_PRIM_dynamic_update_slice,
+                                    CXI_PRIM_dynamic_slice,
+                                    CXI_PRIM_update_slice_add };
+  cxi_error error = { 0 };
+  const cxi_program *p = cxi_program_parse(text, sizeof text - 1, &error);
+  assert_non_null(p);
+  assert_int_equal(p->n_equations, 4);
+  for (uint32_t i = 0; i < 4; i++)
+    assert_int_equal(p->equations[i].prim, order[i]);
+  cxi_program_release(p);
+}
+
 static void test_identity(void **state) {
   (void)state;
   cxi_program_stats before = cxi_programs_now();
@@ -482,16 +506,27 @@ static void test_checker(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-    cmocka_unit_test(test_types), cmocka_unit_test(test_invalid_types),
-    cmocka_unit_test(test_types_from_threads), cmocka_unit_test(test_schema),
-    cmocka_unit_test(test_params), cmocka_unit_test(test_invalid_params),
-    cmocka_unit_test(test_order), cmocka_unit_test(test_identity),
-    cmocka_unit_test(test_outputs), cmocka_unit_test(test_literals),
-    cmocka_unit_test(test_errors), cmocka_unit_test(test_operand_errors),
-    cmocka_unit_test(test_finish_errors), cmocka_unit_test(test_no_emitter),
-    cmocka_unit_test(test_subprograms), cmocka_unit_test(test_deep_nest),
-    cmocka_unit_test(test_hold), cmocka_unit_test(test_replay),
-    cmocka_unit_test(test_threads), cmocka_unit_test(test_checker),
+    cmocka_unit_test(test_types),
+    cmocka_unit_test(test_invalid_types),
+    cmocka_unit_test(test_types_from_threads),
+    cmocka_unit_test(test_schema),
+    cmocka_unit_test(test_params),
+    cmocka_unit_test(test_invalid_params),
+    cmocka_unit_test(test_order),
+    cmocka_unit_test(test_order_of_writes),
+    cmocka_unit_test(test_identity),
+    cmocka_unit_test(test_outputs),
+    cmocka_unit_test(test_literals),
+    cmocka_unit_test(test_errors),
+    cmocka_unit_test(test_operand_errors),
+    cmocka_unit_test(test_finish_errors),
+    cmocka_unit_test(test_no_emitter),
+    cmocka_unit_test(test_subprograms),
+    cmocka_unit_test(test_deep_nest),
+    cmocka_unit_test(test_hold),
+    cmocka_unit_test(test_replay),
+    cmocka_unit_test(test_threads),
+    cmocka_unit_test(test_checker),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

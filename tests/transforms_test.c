@@ -299,6 +299,48 @@ static void test_linear_growth(void **state) {
   cxi_hold_leave();
 }
 
+/* A step reads at one place and writes at another, so that the cotangent of
+ * its carry comes from both. A gradient, and the gradient of that, allocate
+ * some bytes for a step, not an array. */
+static uint64_t bytes_of_updates(int64_t n) {
+  char text[1024];
+  cxi_error error = { 0 };
+  snprintf(text, sizeof text,
+           "program @step(%%0: f64[4096], %%1: i32[]) {"
+           " %%2: f64[1] = dynamic_slice[sizes=(1)] %%0, %%1"
+           " %%3: f64[1] = sin %%2"
+           " %%4: i32[] = add %%1, 1:i32"
+           " %%5: f64[4096] = dynamic_update_slice %%0, %%3, %%4"
+           " return %%5, %%4 }"
+           "program @main(%%0: f64[4096]) {"
+           " %%1: f64[4096], %%2: i32[] = scan[body=@step, length=%lld,"
+           " reverse=false, unroll=1, n_consts=0, n_carry=2] %%0, 0:i32"
+           " %%3: f64[] = reduce_sum[axes=(0)] %%1"
+           " return %%3 }",
+           (long long)n);
+  const cxi_program *p = parse(text);
+  bool all[4] = { true, true, true, true };
+  const cxi_program *q = cxi_vjp(p, all, all, &error);
+  const cxi_program *twice = q ? cxi_vjp(q, all, all, &error) : NULL;
+  if (!twice) fail_msg("%s", error.text);
+  cxi_view *in = inputs_of(twice, 3);
+  cxi_buffers_reset();
+  cxi_view *out = run(twice, in);
+  const uint64_t bytes = cxi_buffers_now().allocated;
+  free_views(in, twice->n_in);
+  free_views(out, twice->n_out);
+  cxi_program_release(p);
+  return bytes;
+}
+
+static void test_growth_of_updates(void **state) {
+  (void)state;
+  cxi_hold_enter();
+  const uint64_t few = bytes_of_updates(100), many = bytes_of_updates(200);
+  assert_in_range(many - few, 1, 100 * 4096);
+  cxi_hold_leave();
+}
+
 /* -- errors --------------------------------------------------------------- */
 
 static void expect_error(const char *text, cx_code code, const char *part) {
@@ -447,6 +489,7 @@ int main(void) {
     cmocka_unit_test(test_shared_layers),
     cmocka_unit_test(test_memo_limit),
     cmocka_unit_test(test_linear_growth),
+    cmocka_unit_test(test_growth_of_updates),
     cmocka_unit_test(test_errors),
     cmocka_unit_test(test_error_site),
     cmocka_unit_test(test_threads),

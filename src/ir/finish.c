@@ -2,8 +2,9 @@
  *
  * The order is depth-first: first what the equations with effects need, in
  * the order in which they were emitted, so that it stays theirs; then what the
- * outputs need. It depends on the data flow alone, not on the order in which a
- * compiler evaluated the arguments of a call. */
+ * outputs need; but that writes stand behind reads (writes.c). It depends on the
+ * data flow alone, not on the order in which a compiler evaluated the arguments
+ * of a call. */
 #include "ir/finish.h"
 
 typedef struct finish {
@@ -64,7 +65,7 @@ static bool order_equations(finish *f, uint32_t n_out, const cx *out) {
     uint32_t source = b->values[out[i].index - 1].source;
     if (cxi_is_equation(source)) order_equation(f, source, stack, seen);
   }
-  return true;
+  return cxi_writes_behind_reads(b, f->order, f->n_order);
 }
 
 /* -- numbers: inputs, literals, results ----------------------------------- */

@@ -201,6 +201,22 @@ static void test_order_of_writes(void **state) {
   cxi_program_release(p);
 }
 
+/* Equal literals are one value only in the program that is done: what is
+ * written into one waits for nothing, so that the order stays when read again. */
+static void test_order_of_writes_into_numbers(void **state) {
+  (void)state;
+  static const char text[] = "program @main(%0: f64[], %1: f64[]) {"
+                             " %2: f64[] = update_slice_add 0.0:f64, %0"
+                             " %3: f64[] = update_slice_add 0.0:f64, %1"
+                             " return %2, %3 }";
+  cxi_error error = { 0 };
+  const cxi_program *p = cxi_program_parse(text, sizeof text - 1, &error);
+  assert_non_null(p);
+  assert_true(cxi_program_check(p, &error));
+  assert_int_equal(p->operands[p->equations[0].in + 1], 0);
+  cxi_program_release(p);
+}
+
 static void test_identity(void **state) {
   (void)state;
   cxi_program_stats before = cxi_programs_now();
@@ -514,6 +530,7 @@ int main(void) {
     cmocka_unit_test(test_invalid_params),
     cmocka_unit_test(test_order),
     cmocka_unit_test(test_order_of_writes),
+    cmocka_unit_test(test_order_of_writes_into_numbers),
     cmocka_unit_test(test_identity),
     cmocka_unit_test(test_outputs),
     cmocka_unit_test(test_literals),

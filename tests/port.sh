@@ -52,6 +52,27 @@ want 1 "cut.json" "$calx" import cut.json g.calx
 want 1 "nowhere.json" "$calx" import nowhere.json g.calx
 want 1 "cannot be written" "$calx" import good.json nowhere/g.calx
 want 2 "usage: calx import" "$calx" import good.json
+sine='{"jaxpr": {"consts": [], "in": [{"v": 0, "dtype": "float32",
+  "shape": [3]}], "eqns": [{"p": "sin", "i": [0], "o": [{"v": 1,
+  "dtype": "float32", "shape": [3]}], "k": {}}], "out": [1]}}'
+with_rule() { # RESIDUALS-OF-FWD OPERANDS-HANDED-ON
+  cat <<EOF
+{"signature": "$signature", "jaxpr": {"consts": [], "in": [{"v": 0,
+  "dtype": "float32", "shape": [3]}], "eqns": [{"p": "custom_vjp_call",
+  "i": [0], "o": [{"v": 1, "dtype": "float32", "shape": [3]}], "k": {
+  "call_jaxpr": $sine, "num_consts": 0, "fwd_jaxpr": $sine, "fwd_num_res": $1,
+  "fwd_input_fwds": $2, "bwd_jaxpr": $sine, "bwd_out_zeros": [false]}}],
+  "out": [1]}}
+EOF
+}
+with_rule 0 "[]" >rule.json
+want 0 "" "$calx" import rule.json rule.calx
+with_rule 9 "[]" >rule.json
+want 1 "fwd has other operands" "$calx" import rule.json g.calx
+for k in 1 -1; do
+  with_rule 0 "[$k]" >rule.json
+  want 1 "an operand that there is not" "$calx" import rule.json g.calx
+done
 [ -e g.calx ] && complain "a refused record left a program"
 grep -q '^function f(x: f32\[3\]) -> f32\[3\]$' f.calx || complain "f.calx"
 printf '{"jaxpr": {"in": 5, "eqns": {}, "out": "x"}, "signature": "s"}' >odd.json

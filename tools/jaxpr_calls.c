@@ -276,18 +276,22 @@ static int vjp_fwd(jaxpr_program *p, const jaxpr_equation *e, ref **res_out,
   jaxpr_program r;
   jaxpr_open(&r, p->w);
   int n_in = rule_inputs(&r, e, false, &in);
-  if (made_res < 0 || n_made != (size_t)made_res + (size_t)e->n_out ||
-      consts < 0 || consts > n_in ||
-      json_array_size(json_object_get(fwd, "in")) != (size_t)(n_in - consts))
-    jaxpr_fail(p->w, "fwd has other operands or results");
-  else
+  const bool fits =
+      made_res >= 0 && n_made == (size_t)made_res + (size_t)e->n_out &&
+      consts >= 0 && consts <= n_in &&
+      json_array_size(json_object_get(fwd, "in")) == (size_t)(n_in - consts);
+  if (fits)
     jaxpr_inline(&r, fwd, in + consts, made);
-  for (int i = 0; i < e->n_out; i++) out[m++] = made[made_res + i];
+  else
+    jaxpr_fail(p->w, "fwd has other operands or results");
+  for (int i = 0; fits && i < e->n_out; i++) out[m++] = made[made_res + i];
   *n_res = (int)json_array_size(from);
   for (int i = 0; i < *n_res; i++) {
     const json_t *x = json_array_get(from, (size_t)i);
-    res[i] = json_is_integer(x) ? in[json_integer_value(x) % (n_in ? n_in : 1)]
-                                : made[next++];
+    const json_int_t k = json_is_integer(x) ? json_integer_value(x) : -1;
+    if (json_is_integer(x) && (k < 0 || k >= n_in))
+      jaxpr_fail(p->w, "fwd hands on an operand that there is not");
+    res[i] = k >= 0 && k < n_in ? in[k] : made[next++];
     out[m++] = res[i];
   }
   return jaxpr_close(&r, n_in, in, m, out);

@@ -63,7 +63,9 @@ static bool find_moves(writes *w) {
       w->behind[j - 1] = i + 1;
       any = true;
     }
-    if (written(e)) w->writer[operands[written(e) - 1]] = i + 1;
+    const uint32_t k = written(e);
+    if (k && w->b->values[operands[k - 1]].source != CXI_LITERAL)
+      w->writer[operands[k - 1]] = i + 1;
   }
   return any;
 }

@@ -13,10 +13,10 @@ extern "C" {
  * compositions they differentiate and batch. Elementwise ones map over trees.
  *   CX_EDTYPE: the dtype is not taken. CX_EINDEX: no such axis.
  */
-/* bool: +inf or -inf. Of floats. */
+/* bool: +inf or -inf; false of integers and bools. */
 #define cx_is_inf(a) cx_is_inf_(CX_A(a), CX_AT)
-/* NaN becomes 0, infinities the greatest and the least finite number. Of
- * floats. */
+/* NaN becomes 0, infinities the greatest and the least finite number; integers
+ * and bools stay. */
 #define cx_nan_to_num(a) cx_nan_to_num_(CX_A(a), CX_AT)
 /* log(1 - e^-a) for a > 0, also near 0. */
 #define cx_log1mexp(a) cx_log1mexp_(CX_A(a), CX_AT)
@@ -24,7 +24,9 @@ CX_API CX_USED cx cx_is_inf_(cx a, const char *at);
 CX_API CX_USED cx cx_nan_to_num_(cx a, const char *at);
 CX_API CX_USED cx cx_log1mexp_(cx a, const char *at);
 /* bool: |a - b| <= atol + rtol |b|, or equal (infinities); NaN is close to
- * nothing. Of floats. NumPy's defaults are rtol 1e-5, atol 1e-8. */
+ * nothing. Integers and bools are compared as floats: as those of the other
+ * operand, else f32 (f64 of 64 bits). NumPy's defaults are rtol 1e-5, atol
+ * 1e-8. */
 #define cx_is_close(a, b, rtol, atol) \
   cx_is_close_(CX_A(a), CX_A(b), (rtol), (atol), CX_AT)
 CX_API CX_USED cx cx_is_close_(cx a, cx b, double rtol, double atol,
@@ -40,10 +42,11 @@ CX_API CX_USED cx cx_glu_(cx a, int axis, const char *at);
 
 /* The axis `from` is put at `to`, the others keep their order. */
 #define cx_move_axis(a, from, to) cx_move_axis_((a), (from), (to), CX_AT)
-/* a[i + 1] - a[i] along the axis, one fewer. CX_ESHAPE for an extent of 0. */
+/* a[i + 1] - a[i] along the axis, one fewer, none of none; of bools whether
+ * they differ. */
 #define cx_diff(a, axis) cx_diff_((a), (axis), CX_AT)
 /* The integral of y over the axis by trapezoids; x has the positions: (n), or
- * the shape of y. Of floats. */
+ * the shape of y. Integers and bools count as floats, as in cx_is_close. */
 #define cx_trapezoid(y, x, axis) \
   cx_trapezoid_((y), (x), (axis), CX_AT)
 CX_API CX_USED cx cx_move_axis_(cx a, int from, int to, const char *at);
@@ -61,7 +64,7 @@ CX_API CX_USED cx cx_meshgrid_(int n, const cx *arrays, const char *at);
 /* p[0] x^(k-1) + ... + p[k-1] by Horner's rule, p (k, ...) coefficients. */
 #define cx_polyval(p, x) cx_polyval_((p), CX_A(x), CX_AT)
 /* Covariances of the rows of a (n, m): (n, n), divided by m - ddof; NumPy's
- * default is ddof 1. Of floats. */
+ * default is ddof 1. Integers and bools count as f32 (f64 of 64 bits). */
 #define cx_cov(a, ddof) cx_cov_((a), (ddof), CX_AT)
 /* Sums of a (n, ...) by segment, ids integers (n): (segments, ...). Ids out of
  * range, negative ones too, are dropped. */

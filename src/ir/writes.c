@@ -25,8 +25,7 @@ static const cxi_equation *at(const writes *w, uint32_t i) {
   return &w->b->equations[w->order[i]];
 }
 
-/* The operand that the equation writes into: 1 + its number; 0: none. Those
- * that write all of it have nothing to wait for. */
+/* The operand that the equation writes into: 1 + its number; 0: none. */
 static uint32_t written(const cxi_equation *e) {
   const cxi_row *row = cxi_row_of((cxi_prim)e->prim);
   const bool is = row->form == CXI_FORM_INDEX && row->in_place;
@@ -52,6 +51,7 @@ static void find_first_uses(writes *w) {
   }
 }
 
+/* Equal literals become one value later only: those are left alone. */
 static bool find_moves(writes *w) {
   bool any = false;
   for (uint32_t i = 0; i < w->n; i++) {

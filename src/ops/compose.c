@@ -29,22 +29,84 @@ static cx sum(cx a, int axis) {
                     (cx_reduce_opt){ .size_ = sizeof(cx_reduce_opt) }, NULL);
 }
 
+/* -- integers and bools as floats, as JAX has them ------------------------ */
+
+static bool is_whole(cx a) {
+  if (!cxi_given(a)) return false;
+  const cxi_kind kind = cxi_dtype_kind(cxi_dtype_at(a));
+  return kind == CXI_BOOLEAN || kind == CXI_UNSIGNED || kind == CXI_SIGNED;
+}
+static bool is_weak(cx a) {
+  cxi_info info;
+  cxi_emitter *e = cxi_emitter_now();
+  return cxi_given(a) && e->info(e, a, &info) && info.weak;
+}
+static cx as_float(cx a) {
+  return is_whole(a) ? cxi_convert(a, cxi_inexact_jax(cxi_dtype_at(a))) : a;
+}
+
+static cx with_type(cx a, bool weak, cx_dtype type) {
+  return weak ? cxi_strong("convert", a, type) : cxi_convert(a, type);
+}
+
+/* Integers take the other one's float, or that of both; two floats are
+ * for the promotion rule. */
+static void both_float(cx *a, cx *b) {
+  cx_dtype type;
+  cx poison;
+  if (!cxi_given(*a) || !cxi_given(*b) || (!is_whole(*a) && !is_whole(*b)))
+    return;
+  if (is_weak(*a) && is_weak(*b) &&
+      (!cxi_operand("numbers", a, &poison) ||
+       !cxi_operand("numbers", b, &poison)))
+    return;
+  const bool weak_a = is_weak(*a), weak_b = is_weak(*b);
+  const cx_dtype type_a = cxi_inexact_jax(cxi_dtype_at(*a));
+  const cx_dtype type_b = cxi_inexact_jax(cxi_dtype_at(*b));
+  if (weak_b || (!is_whole(*a) && !weak_a))
+    type = type_a;
+  else if (weak_a || !is_whole(*b))
+    type = type_b;
+  else
+    type = cxi_promote_jax(type_a, type_b);
+  if (is_whole(*a)) *a = with_type(*a, weak_a, type);
+  if (is_whole(*b)) *b = with_type(*b, weak_b, type);
+}
+
+/* f of each leaf. */
+static cx each(cx a, cx (*f)(cx)) {
+  if (!cxi_is_tree(a)) return f(a);
+  const cxi_mark mark = cxi_scratch_mark();
+  const int n = cx_leaf_count(a);
+  cx *leaves = cxi_scratch(((size_t)n + 1) * sizeof *leaves);
+  cx made = cx_none();
+  for (int i = 0; leaves && i < n; i++) leaves[i] = f(cx_leaf_(a, i, NULL));
+  made = leaves ? cx_unflatten_(NULL, a, n, leaves)
+                : cxi_fail(CX_EMEMORY, "no memory for a tree");
+  cxi_scratch_reset(mark);
+  return made;
+}
+
 /* -- elementwise ---------------------------------------------------------- */
 
 cx cx_is_inf_(cx a, const char *at) {
   const cxi_name before = cxi_enter(at);
+  a = each(a, as_float);
   const cx finite = one(CX_OP_IS_FINITE, a), nan = one(CX_OP_IS_NAN, a);
   return cxi_leave(before, one(CX_OP_NOT, two(CX_OP_OR, finite, nan)));
 }
 
-cx cx_nan_to_num_(cx a, const char *at) {
-  const cxi_name before = cxi_enter(at);
+static cx nan_to_num(cx a) {
+  if (is_whole(a)) return a;
   const cx infinite = cx_full_like_(a, number(INFINITY), NULL);
   const cx most = two(CX_OP_NEXTAFTER, infinite, number(0));
   const cx clear = choose(one(CX_OP_IS_NAN, a), number(0), a);
-  return cxi_leave(
-      before,
-      cx_clip_(3, (const cx[]){ clear, one(CX_OP_NEG, most), most }, NULL));
+  return cx_clip_(3, (const cx[]){ clear, one(CX_OP_NEG, most), most }, NULL);
+}
+
+cx cx_nan_to_num_(cx a, const char *at) {
+  const cxi_name before = cxi_enter(at);
+  return cxi_leave(before, each(a, nan_to_num));
 }
 
 /* Two formulas, each where it is exact; the other sees a harmless number.
@@ -63,6 +125,10 @@ cx cx_log1mexp_(cx a, const char *at) {
 
 cx cx_is_close_(cx a, cx b, double rtol, double atol, const char *at) {
   const cxi_name before = cxi_enter(at);
+  if (cxi_is_tree(a) || cxi_is_tree(b))
+    a = each(a, as_float), b = each(b, as_float);
+  else
+    both_float(&a, &b);
   const cx size = one(CX_OP_ABS, b);
   const cx room =
       two(CX_OP_ADD, two(CX_OP_MUL, number(rtol), size), number(atol));
@@ -124,10 +190,9 @@ cx cx_diff_(cx a, int axis, const char *at) {
   if (!cxi_operand("diff", &a, &poison) || !cxi_axis("diff", a, &axis, &poison))
     return cxi_leave(before, poison);
   const int64_t n = cxi_shape_at(a).d[axis];
-  if (n < 1)
-    return cxi_leave(before, cxi_fail(CX_ESHAPE, "diff: axis %d of %s is empty",
-                                      axis, cxi_shown_of(a).text));
-  return cxi_leave(before, two(CX_OP_SUB, cxi_slice_axis(a, axis, 1, n),
+  const cx_op op = cxi_dtype_at(a) == CX_BOOL ? CX_OP_NE : CX_OP_SUB;
+  if (n == 0) return cxi_leave(before, a);
+  return cxi_leave(before, two(op, cxi_slice_axis(a, axis, 1, n),
                                cxi_slice_axis(a, axis, 0, n - 1)));
 }
 
@@ -140,7 +205,8 @@ cx cx_trapezoid_(cx y, cx x, int axis, const char *at) {
     return cxi_leave(before, poison);
   const int64_t n = cxi_shape_at(y).d[axis];
   const cx_dims own = cxi_shape_at(x), all = cxi_shape_at(y);
-  if (n < 1 || (own.n == 1 ? own.d[0] != n : !cxi_dims_equal(&own, &all)))
+  both_float(&y, &x);
+  if ((own.n == 1 ? own.d[0] != n : !cxi_dims_equal(&own, &all)))
     return cxi_leave(
         before,
         cxi_fail(CX_ESHAPE, "trapezoid: positions %s do not fit axis %d of %s",
@@ -148,8 +214,8 @@ cx cx_trapezoid_(cx y, cx x, int axis, const char *at) {
   if (own.n > 1) x = cx_move_axis_(x, axis, -1, NULL);
   y = cx_move_axis_(y, axis, -1, NULL);
   const int last = all.n - 1;
-  const cx pairs = two(CX_OP_ADD, cxi_slice_axis(y, last, 1, n),
-                       cxi_slice_axis(y, last, 0, n - 1));
+  const cx pairs = two(CX_OP_ADD, cxi_slice_axis(y, last, n > 0, n),
+                       cxi_slice_axis(y, last, 0, n - (n > 0)));
   const cx area = two(CX_OP_MUL, pairs, cx_diff_(x, -1, NULL));
   return cxi_leave(before, two(CX_OP_MUL, number(0.5), sum(area, -1)));
 }
@@ -252,6 +318,7 @@ cx cx_cov_(cx a, double ddof, const char *at) {
     return cxi_leave(before, cxi_fail(CX_ESHAPE, "cov: wants (n, m), got %s",
                                       cxi_shown_of(a).text));
   const double m = (double)cxi_shape_at(a).d[1];
+  a = as_float(a);
   const cx mean = cx_reduce_(
       CX_RED_MEAN, a, (cx_dims){ .n = 1, .d = { 1 } },
       (cx_reduce_opt){ .size_ = sizeof(cx_reduce_opt), .keepdims = true },

@@ -200,6 +200,12 @@ def dtypes(a, b, c, d):
             jnp.cumsum(c.astype(jnp.int32)), jnp.argsort(b))
 
 
+@entry(draw(40, 2, 3), np.array([[1, -1, 0], [2, 0, -3]], np.int32))
+def pulled_past_integers(x, i):
+    y, pull = jax.vjp(jnp.maximum, x, i)
+    return y, pull(x)[0]
+
+
 @entry(np.array([0.5, -0.5, 1.5, 2.5, -2.5, 0.2], np.float32))
 def rounded(x):
     return (lax.round(x, lax.RoundingMethod.AWAY_FROM_ZERO),

@@ -56,6 +56,13 @@ def function_of(eqn):
     return f
 
 
+def makes_float0(eqn):
+    """Whether it makes derivatives of integers alone, which are nothing."""
+    return bool(eqn.outvars) and all(
+        getattr(v.aval, "dtype", None) == jax.dtypes.float0
+        for v in eqn.outvars)
+
+
 def with_float0(avals, given):
     """given for the floats, "no tangent" for the others."""
     given = iter(given)
@@ -173,7 +180,8 @@ def write(jaxpr, deep=0):
     for var, x in zip(jaxpr.constvars, consts):
         body.env[var] = body.constant(x)
     for eqn in jaxpr.eqns:
-        write_equation(body, eqn)
+        if not makes_float0(eqn):
+            write_equation(body, eqn)
     body.out = [body.atom(v) for v in jaxpr.outvars]
     return body
 

@@ -106,6 +106,19 @@ static void write_plain(jaxpr_program *p, jaxpr_equation *e) {
                        plain_name(e->name));
 }
 
+/* A choice as i32, of n cases; JAX takes any integer, the nearest case outside
+ * of them. */
+static ref choice_of(jaxpr_program *p, ref which, int n) {
+  if (which.dtype == CX_BOOL || which.dtype == CX_I32) return which;
+  if (which.dtype == CX_I64 || which.dtype == CX_U32 ||
+      which.dtype == CX_U64) {
+    const ref in[] = { jaxpr_full(p, which.dtype, which.shape, 0), which,
+                       jaxpr_full(p, which.dtype, which.shape, n - 1) };
+    which = jaxpr_emit(p, which.dtype, which.shape, 3, in, "clamp");
+  }
+  return jaxpr_convert(p, which, CX_I32);
+}
+
 static void write_select(jaxpr_program *p, jaxpr_equation *e) {
   for (int i = 0; i < e->n_in; i++)
     e->in[i] = jaxpr_spread(p, e->in[i], e->out->shape);
@@ -113,6 +126,7 @@ static void write_select(jaxpr_program *p, jaxpr_equation *e) {
     *e->out = jaxpr_emit(p, e->out->dtype, e->out->shape, 1, e->in + 1, "copy");
     return;
   }
+  e->in[0] = choice_of(p, e->in[0], e->n_in - 1);
   *e->out =
       jaxpr_emit(p, e->out->dtype, e->out->shape, e->n_in, e->in, "select");
 }

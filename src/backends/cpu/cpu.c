@@ -40,7 +40,7 @@ static bool is_reduction(const cxi_unit *unit) {
 }
 
 static size_t workspace(const cxi_unit *unit) {
-  if (cxi_cpu_move_takes(unit)) return 0;
+  if (cxi_cpu_move_takes(unit) || cxi_cpu_windows_takes(unit)) return 0;
   if (unit->kind == CXI_UNIT_FUSED) return cxi_cpu_fused_workspace(unit);
   if (is_product(unit)) return cxi_cpu_product_workspace(unit);
   if (is_convolution(unit)) return cxi_cpu_conv_workspace(unit);
@@ -56,6 +56,8 @@ static bool in_place(const cxi_unit *unit, uint32_t k) {
 static bool compile(const cxi_unit *unit, cxi_arena *arena, cxi_thunk *out,
                     cxi_error *error) {
   if (cxi_cpu_move_takes(unit)) return cxi_cpu_move(unit, arena, out, error);
+  if (cxi_cpu_windows_takes(unit))
+    return cxi_cpu_windows(unit, arena, out, error);
   if (unit->kind == CXI_UNIT_FUSED)
     return cxi_cpu_fused(unit, arena, out, error);
   if (is_product(unit)) return cxi_cpu_product(unit, arena, out, error);

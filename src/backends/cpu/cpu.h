@@ -46,6 +46,10 @@ bool cxi_cpu_reduce(const cxi_unit *unit, cxi_arena *arena, cxi_thunk *out,
 bool cxi_cpu_move_takes(const cxi_unit *unit);
 bool cxi_cpu_move(const cxi_unit *unit, cxi_arena *arena, cxi_thunk *out,
                   cxi_error *error);
+/* windows.c: gather; the scatters, but sums and the like of f16 and bf16 */
+bool cxi_cpu_windows_takes(const cxi_unit *unit);
+bool cxi_cpu_windows(const cxi_unit *unit, cxi_arena *arena, cxi_thunk *out,
+                   cxi_error *error);
 /* evaluate.c: any row, by its `evaluate` */
 size_t cxi_cpu_evaluate_workspace(const cxi_unit *unit);
 bool cxi_cpu_by_evaluate(const cxi_unit *unit, cxi_arena *arena, cxi_thunk *out,

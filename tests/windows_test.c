@@ -1,0 +1,92 @@
+/* windows_test.c - gathers and scatters large enough for several threads: the
+ * bits of the reference, where places meet above all. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "support/execute.h"
+
+/* A scatter's name, mode, and dtype; indices from -3 to 6 for 5 places. */
+static const char combined[] =
+    "program @f(%%0: %s[5,64], %%1: %s[3000,1], %%2: %s[3000,64]) {"
+    " %%3: %s[3000,1] = sub %%1, 3: %s"
+    " %%4: %s[5,64] = %s[window=(1), inserted=(0), start_map=(0),"
+    " operand_batch=(), index_batch=(), mode=%s, sorted=false, unique=false]"
+    " %%0, %%3, %%2 return %%4 }";
+
+static const char *const texts[] = {
+  /* two items, elements; the larger axis is shared out */
+  "program @f(%0: f32[7,9], %1: i64[40000,2], %2: f32[40000]) {"
+  " %3: f32[7,9] = scatter_add[window=(), inserted=(0,1), start_map=(1,0),"
+  " operand_batch=(), index_batch=(), mode=drop, sorted=false, unique=false]"
+  " %0, %1, %2 return %3 }",
+  /* windows that overlap along the axis they move on: no task but one */
+  "program @f(%0: f64[12,40], %1: u8[2000,1], %2: f64[2000,4,40]) {"
+  " %3: f64[12,40] = scatter_add[window=(1,2), inserted=(), start_map=(0),"
+  " operand_batch=(), index_batch=(), mode=clip, sorted=false, unique=false]"
+  " %0, %1, %2 return %3 }",
+  /* batches, and windows at places between positions */
+  "program @f(%0: f32[30,8,16], %1: i32[200,30,1], %2: f32[200,16,30]) {"
+  " %3: f32[30,8,16] = scatter[window=(1), inserted=(1), start_map=(1),"
+  " operand_batch=(0), index_batch=(1), mode=drop, sorted=false,"
+  " unique=false] %0, %1, %2"
+  " %4: f32[200,16,30] = gather[offset=(1), collapsed=(1), start_map=(1),"
+  " operand_batch=(0), index_batch=(1), sizes=(1,1,16), mode=fill, fill=nan,"
+  " sorted=false, unique=false] %3, %1"
+  " %5: f32[200,30,16] = gather[offset=(2), collapsed=(1), start_map=(1),"
+  " operand_batch=(0), index_batch=(1), sizes=(1,1,16), mode=clip, fill=nan,"
+  " sorted=false, unique=false] %3, %1 return %3, %4, %5 }",
+  /* windows of several lines, and single elements */
+  "program @f(%0: i8[8,6,10], %1: i16[3000,2]) {"
+  " %2: i8[3000,3,4] = gather[offset=(1,2), collapsed=(0), start_map=(0,2),"
+  " operand_batch=(), index_batch=(), sizes=(1,3,4), mode=fill, fill=nan,"
+  " sorted=false, unique=false] %0, %1"
+  " %3: i8[3000,6] = gather[offset=(1), collapsed=(0,2), start_map=(0,2),"
+  " operand_batch=(), index_batch=(), sizes=(1,6,1), mode=in_bounds, fill=nan,"
+  " sorted=false, unique=false] %0, %1"
+  " return %2, %3 }",
+};
+
+static void check(const char *text) {
+  for (int threads = 1; threads <= 4; threads++) {
+    execution x;
+    const char *wrong = execution_open(&x, text, 0, 0, 17);
+    if (wrong) fail_msg("%s\n%s", wrong, text);
+    wrong = execution_compare(&x, threads, 0);
+    if (wrong) fail_msg("%d threads: %s\n%s", threads, wrong, text);
+    execution_close(&x);
+  }
+}
+
+static void test_texts(void **state) {
+  (void)state;
+  for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) check(texts[i]);
+}
+
+static void test_combined(void **state) {
+  (void)state;
+  static const char *const names[] = { "scatter", "scatter_add", "scatter_mul",
+                                       "scatter_min", "scatter_max" };
+  static const char *const modes[] = { "clip", "drop", "in_bounds" };
+  static const char *const types[] = { "f32", "f64", "bf16", "i16", "u64" };
+  static const char *const indices[] = { "i32", "i8", "i64", "u32", "u64" };
+  char text[1024];
+  for (int n = 0; n < 5; n++)
+    for (int m = 0; m < 3; m++)
+      for (int t = 0; t < 5; t++) {
+        const char *type = types[t], *index = indices[t];
+        snprintf(text, sizeof text, combined, type, index, type, index, index,
+                 type, names[n], modes[m]);
+        check(text);
+      }
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = { cmocka_unit_test(test_texts),
+                                      cmocka_unit_test(test_combined) };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

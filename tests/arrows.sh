@@ -13,7 +13,7 @@ declare -A may=(
   # what lower/ hands to a backend: the schedule, its graph, what runs it; to a
   # generator of code: loops and the plans of their bodies
   [backends]="ir loop lower/schedule.h lower/graph.h lower/executable.h
-    lower/code.h lower/plan.h lower/loop.h"
+    lower/code.h lower/plan.h lower/loop.h lower/windows.h"
   [runtime]="ir loop ops primitives transforms trace lower backends"
   [io]="trace"
   [testing]=""

@@ -19,6 +19,19 @@ static const char combined[] =
     " %%0, %%3, %%2 return %%4 }";
 
 static const char *const texts[] = {
+  /* arrays beyond a core's caches: columns, and places, are shared out */
+  "program @f(%0: f32[64,70000], %1: i32[3000,1], %2: f32[3000,64]) {"
+  " %3: f32[64,70000] = scatter_add[window=(1), inserted=(1), start_map=(1),"
+  " operand_batch=(), index_batch=(), mode=drop, sorted=false, unique=false]"
+  " %0, %1, %2 return %3 }",
+  "program @f(%0: i16[90000,96], %1: u8[900,1], %2: i16[900,96]) {"
+  " %3: i16[90000,96] = scatter_mul[window=(1), inserted=(0), start_map=(0),"
+  " operand_batch=(), index_batch=(), mode=clip, sorted=false, unique=false]"
+  " %0, %1, %2 return %3 }",
+  "program @f(%0: f64[4,600000], %1: i8[50000,2], %2: f64[50000]) {"
+  " %3: f64[4,600000] = scatter_add[window=(), inserted=(0,1),"
+  " start_map=(0,1), operand_batch=(), index_batch=(), mode=clip,"
+  " sorted=false, unique=false] %0, %1, %2 return %3 }",
   /* two items, elements; the larger axis is shared out */
   "program @f(%0: f32[7,9], %1: i64[40000,2], %2: f32[40000]) {"
   " %3: f32[7,9] = scatter_add[window=(), inserted=(0,1), start_map=(1,0),"
@@ -28,6 +41,17 @@ static const char *const texts[] = {
   "program @f(%0: f64[12,40], %1: u8[2000,1], %2: f64[2000,4,40]) {"
   " %3: f64[12,40] = scatter_add[window=(1,2), inserted=(), start_map=(0),"
   " operand_batch=(), index_batch=(), mode=clip, sorted=false, unique=false]"
+  " %0, %1, %2 return %3 }",
+  /* lines that begin at different places, beside an axis of others */
+  "program @f(%0: f32[6,100], %1: i32[900,2], %2: f32[900,2,80]) {"
+  " %3: i32[900,2] = sub %1, 2: i32"
+  " %4: f32[6,100] = scatter_add[window=(1,2), inserted=(), start_map=(1,0),"
+  " operand_batch=(), index_batch=(), mode=clip, sorted=false, unique=false]"
+  " %0, %3, %2 return %4 }",
+  /* lines that stay, of windows that move */
+  "program @f(%0: f32[12,100], %1: i32[900,1], %2: f32[900,3,100]) {"
+  " %3: f32[12,100] = scatter_add[window=(1,2), inserted=(), start_map=(0),"
+  " operand_batch=(), index_batch=(), mode=drop, sorted=false, unique=false]"
   " %0, %1, %2 return %3 }",
   /* batches, and windows at places between positions */
   "program @f(%0: f32[30,8,16], %1: i32[200,30,1], %2: f32[200,16,30]) {"

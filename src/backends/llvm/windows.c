@@ -4,8 +4,17 @@
 #include "backends/llvm/emit.h"
 #include "base/dtype.h"
 #include "base/view.h"
+#include "lower/windows.h"
 
 /* -- starts ---------------------------------------------------------------- */
+
+static LLVMValueRef moved_inside(cxi_codegen *e, LLVMValueRef at,
+                                 LLVMValueRef last, bool sign) {
+  LLVMValueRef high[] = { at, last };
+  at = cxi_intrinsic(e, sign ? "llvm.smin" : "llvm.umin", e->i64, high, 2);
+  LLVMValueRef low[] = { at, cxi_int(e, 0) };
+  return sign ? cxi_intrinsic(e, "llvm.smax", e->i64, low, 2) : at;
+}
 
 /* Elements from the beginning of `whole` to the window at the starts, which
  * are moved so that the window lies inside. */
@@ -20,11 +29,8 @@ static LLVMValueRef window_offset(cxi_codegen *e, cxi_level *l,
         cxi_load(e, o->type.type, cxi_operand_pointer(e, l, o), 1);
     const bool sign = cxi_is_signed(o->type.type);
     const LLVMValueRef last = cxi_int(e, whole->type.shape.d[i] - window->d[i]);
-    LLVMValueRef at = LLVMBuildIntCast2(e->b, x, e->i64, sign, "");
-    LLVMValueRef in[] = { at, last };
-    at = cxi_intrinsic(e, sign ? "llvm.smin" : "llvm.umin", e->i64, in, 2);
-    LLVMValueRef low[] = { at, cxi_int(e, 0) };
-    if (sign) at = cxi_intrinsic(e, "llvm.smax", e->i64, low, 2);
+    const LLVMValueRef at = moved_inside(
+        e, LLVMBuildIntCast2(e->b, x, e->i64, sign, ""), last, sign);
     offset = LLVMBuildAdd(
         e->b, offset, LLVMBuildMul(e->b, at, cxi_int(e, whole->strides[i]), ""),
         "");
@@ -102,121 +108,50 @@ const cxi_family cxi_family_window = { "window", takes_window, emit_window };
 
 /* -- gather, scatter, scatter_add ------------------------------------------ */
 
-/* The lists of primitives/index_window.h. */
-typedef struct windows {
-  const cxi_operand *whole, *slices, *indices; /* slices: or updates */
-  cx_dims window, dropped, start_map, operand_batch, index_batch;
-  bool adds, drops;    /* drops: what is outside is not read or written */
-  cx_dims sizes;       /* of a window, one per axis of the whole */
-  cx_dims positions;   /* leading axes of the indices */
-  cxi_copying copying; /* of one window; its strides are: */
-  int64_t whole_strides[CX_MAX_DIMS], slice_strides[CX_MAX_DIMS];
-  int64_t position_strides[CX_MAX_DIMS]; /* of the slices */
-} windows;
-
-static bool is_in(const cx_dims *list, int64_t axis) {
-  for (int i = 0; i < list->n; i++)
-    if (list->d[i] == axis) return true;
-  return false;
+static bool scatters(const cxi_unit *u) {
+  return u->row->prim == CXI_PRIM_scatter ||
+         u->row->prim == CXI_PRIM_scatter_add;
 }
 
-static void fill_lists(windows *w, const cxi_unit *u) {
-  w->indices = &u->operands[1];
-  if (u->row->prim == CXI_PRIM_gather) {
-    const cxi_gather_params *p = u->params;
-    w->whole = &u->operands[0];
-    w->slices = &u->results[0];
-    w->window = p->offset;
-    w->dropped = p->collapsed;
-    w->start_map = p->start_map;
-    w->operand_batch = p->operand_batch;
-    w->index_batch = p->index_batch;
-    w->drops = p->mode == CX_FILL;
-    return;
-  }
-  /* The scatters have the same parameters; a broken promise drops. */
-  const cxi_scatter_params *p = u->params;
-  w->whole = &u->results[0];
-  w->slices = &u->operands[2];
-  w->window = p->window;
-  w->dropped = p->inserted;
-  w->start_map = p->start_map;
-  w->operand_batch = p->operand_batch;
-  w->index_batch = p->index_batch;
-  w->drops = p->mode != CX_CLIP;
-  w->adds = u->row->prim == CXI_PRIM_scatter_add;
-}
-
-static windows *windows_of(windows *w, const cxi_unit *u) {
-  *w = (windows){ 0 };
-  fill_lists(w, u);
-  const cx_dims *whole = &w->whole->type.shape,
-                *slices = &w->slices->type.shape;
-  cx_dims shape = { 0 };
-  w->sizes.n = whole->n;
-  for (int axis = 0; axis < whole->n; axis++) {
-    w->sizes.d[axis] = 1;
-    if (is_in(&w->dropped, axis) || is_in(&w->operand_batch, axis)) continue;
-    const int64_t from = w->window.d[shape.n];
-    w->sizes.d[axis] = slices->d[from];
-    w->whole_strides[shape.n] = w->whole->strides[axis];
-    w->slice_strides[shape.n] = w->slices->strides[from];
-    shape.d[shape.n++] = slices->d[from];
-  }
-  for (int axis = 0; axis < slices->n; axis++)
-    if (!is_in(&w->window, axis)) {
-      w->position_strides[w->positions.n] = w->slices->strides[axis];
-      w->positions.d[w->positions.n++] = slices->d[axis];
-    }
-  const bool gathers = w->whole == &u->operands[0];
-  w->copying = (cxi_copying){ w->whole->type.type, shape,
-                              gathers ? w->slice_strides : w->whole_strides,
-                              gathers ? w->whole_strides : w->slice_strides };
-  return w;
+/* One window. */
+static cxi_copying copying_of(const cxi_index_walk *w) {
+  return (cxi_copying){ w->whole->type.type, w->window,
+                        w->gathers ? w->slice_line : w->whole_line,
+                        w->gathers ? w->whole_line : w->slice_line };
 }
 
 static bool takes_indexed(const cxi_codegen *e, const cxi_unit *u) {
   (void)e;
-  if (u->kind != CXI_UNIT_ONE) return false;
-  switch (u->row->prim) {
-  case CXI_PRIM_gather:
-  case CXI_PRIM_scatter:
-  case CXI_PRIM_scatter_add:
-    break;
-  default:
-    return false;
-  }
-  windows w;
-  windows_of(&w, u);
+  cxi_index_walk w;
+  if (!cxi_index_walk_of(u, &w) || (!w.gathers && !scatters(u))) return false;
+  const cxi_copying c = copying_of(&w);
   const int64_t positions = cxi_dims_count(&w.positions),
-                count = cxi_dims_count(&w.copying.shape);
+                count = cxi_dims_count(&c.shape);
   if (positions == 0 || count == 0 || positions > CXI_SMALL) return false;
-  if (w.adds)
-    return !cxi_is_half(w.copying.type) && positions * count <= CXI_UNROLLED;
+  if (u->row->prim == CXI_PRIM_scatter_add)
+    return !cxi_is_half(c.type) && positions * count <= CXI_UNROLLED;
   return positions * (count < CXI_UNROLLED ? count : 1) <= 4 * CXI_UNROLLED &&
-         count <= CXI_LARGE && cxi_copy_takes(&w.copying);
+         count <= CXI_LARGE && cxi_copy_takes(&c);
 }
 
 /* Where in the whole the window at a position begins, in elements; in *inside
  * whether it is there at all, NULL for one that always is. */
-static LLVMValueRef window_at(cxi_codegen *e, cxi_level *l, const windows *w,
-                              const int64_t *position, LLVMValueRef *inside) {
+static LLVMValueRef window_at(cxi_codegen *e, cxi_level *l,
+                              const cxi_index_walk *w, const int64_t *position,
+                              LLVMValueRef *inside) {
   const cx_dtype type = w->indices->type.type;
-  const int64_t *strides = w->indices->strides;
   const LLVMValueRef indices = cxi_operand_pointer(e, l, w->indices);
   const bool sign = cxi_is_signed(type);
-  int64_t item = 0, known = 0;
-  for (int i = 0; i < w->positions.n; i++) item += position[i] * strides[i];
-  for (int i = 0; i < w->operand_batch.n; i++)
-    known += position[w->index_batch.d[i]] *
-             w->whole->strides[w->operand_batch.d[i]];
+  int64_t index = 0, known = 0;
+  for (int i = 0; i < w->positions.n; i++) {
+    index += position[i] * w->index_step[i];
+    known += position[i] * w->whole_step[i];
+  }
   LLVMValueRef offset = cxi_int(e, known);
   *inside = NULL;
-  for (int i = 0; i < w->start_map.n; i++) {
-    const int64_t axis = w->start_map.d[i];
-    const LLVMValueRef last =
-        cxi_int(e, w->whole->type.shape.d[axis] - w->sizes.d[axis]);
-    const int64_t element = item + i * strides[w->positions.n];
+  for (int i = 0; i < w->n_items; i++) {
+    const LLVMValueRef last = cxi_int(e, w->items[i].last);
+    const int64_t element = index + i * w->item_step;
     LLVMValueRef at = cxi_load(
         e, type,
         cxi_after(e, indices, element * (int64_t)cxi_dtype_bytes(type)), 1);
@@ -226,14 +161,11 @@ static LLVMValueRef window_at(cxi_codegen *e, cxi_level *l, const windows *w,
           LLVMBuildICmp(e->b, LLVMIntULE, at, last, ""); /* -1 is large */
       *inside = *inside ? LLVMBuildAnd(e->b, *inside, here, "") : here;
     } else {
-      LLVMValueRef high[] = { at, last };
-      at = cxi_intrinsic(e, sign ? "llvm.smin" : "llvm.umin", e->i64, high, 2);
-      LLVMValueRef low[] = { at, cxi_int(e, 0) };
-      if (sign) at = cxi_intrinsic(e, "llvm.smax", e->i64, low, 2);
+      at = moved_inside(e, at, last, sign);
     }
     offset = LLVMBuildAdd(
         e->b, offset,
-        LLVMBuildMul(e->b, at, cxi_int(e, w->whole->strides[axis]), ""), "");
+        LLVMBuildMul(e->b, at, cxi_int(e, w->items[i].stride), ""), "");
   }
   return offset;
 }
@@ -261,14 +193,14 @@ static void emit_fill(cxi_codegen *e, const cxi_copying *c, LLVMValueRef to,
 }
 
 static void emit_position(cxi_codegen *e, cxi_level *l, const cxi_unit *u,
-                          const windows *w, const int64_t *position) {
-  const cxi_copying *c = &w->copying;
+                          const cxi_index_walk *w, const int64_t *position) {
+  const cxi_copying c = copying_of(w);
   int64_t place = 0;
   for (int i = 0; i < w->positions.n; i++)
-    place += position[i] * w->position_strides[i];
+    place += position[i] * w->slice_step[i];
   const LLVMValueRef slice =
       cxi_after(e, cxi_operand_pointer(e, l, w->slices),
-                place * (int64_t)cxi_dtype_bytes(c->type));
+                place * (int64_t)cxi_dtype_bytes(c.type));
   LLVMValueRef inside;
   const LLVMValueRef offset = window_at(e, l, w, position, &inside);
   const LLVMBasicBlockRef copies = inside ? cxi_block(e, "inside") : NULL,
@@ -279,30 +211,29 @@ static void emit_position(cxi_codegen *e, cxi_level *l, const cxi_unit *u,
     LLVMPositionBuilderAtEnd(e->b, copies);
   }
   const LLVMValueRef window =
-      cxi_element(e, c->type, cxi_operand_pointer(e, l, w->whole), offset);
-  if (w->adds)
-    emit_sums(e, c, window, slice);
-  else if (u->row->prim == CXI_PRIM_gather)
-    cxi_copy_emit(e, c, slice, window);
+      cxi_element(e, c.type, cxi_operand_pointer(e, l, w->whole), offset);
+  if (u->row->prim == CXI_PRIM_scatter_add)
+    emit_sums(e, &c, window, slice);
   else
-    cxi_copy_emit(e, c, window, slice);
+    cxi_copy_emit(e, &c, w->gathers ? slice : window,
+                  w->gathers ? window : slice);
   if (!inside) return;
   LLVMBuildBr(e->b, after);
   LLVMPositionBuilderAtEnd(e->b, fills);
-  if (u->row->prim == CXI_PRIM_gather)
-    emit_fill(e, c, slice,
-              cxi_element_fill(c->type,
-                               ((const cxi_gather_params *)u->params)->fill));
+  if (w->gathers)
+    emit_fill(
+        e, &c, slice,
+        cxi_element_fill(c.type, ((const cxi_gather_params *)u->params)->fill));
   LLVMBuildBr(e->b, after);
   LLVMPositionBuilderAtEnd(e->b, after);
 }
 
 static void emit_indexed(cxi_codegen *e, cxi_level *l, const cxi_unit *u) {
-  windows w;
-  windows_of(&w, u);
-  if (u->row->prim != CXI_PRIM_gather &&
+  cxi_index_walk w;
+  cxi_index_walk_of(u, &w);
+  if (!w.gathers &&
       !cxi_same_place(e, l, u->operands[0].root, u->results[0].root))
-    cxi_copy_elements(e, w.copying.type, cxi_operand_pointer(e, l, w.whole),
+    cxi_copy_elements(e, w.whole->type.type, cxi_operand_pointer(e, l, w.whole),
                       cxi_operand_pointer(e, l, &u->operands[0]),
                       cxi_count(w.whole));
   int64_t position[CX_MAX_DIMS] = { 0 };

@@ -366,8 +366,25 @@ static void test_wide_edges(void **state) {
   assert_true(cxi_shift_left_u64(1, UINT64_MAX) == 0);
 }
 
+/* The fast form of erf_inv has the bits of the other, up to where it ends. */
+static void test_fast_erf_inv(void **state) {
+  (void)state;
+  const uint32_t last = cxi_bits_f32(0.996f);
+  assert_true(cxi_erf_inv_is_fast_f32(0.996f));
+  assert_false(cxi_erf_inv_is_fast_f32(cxi_f32_of_bits(last + 1)));
+  assert_false(cxi_erf_inv_is_fast_f32(NAN));
+  for (uint32_t i = 0; i < last; i += i < 100000 ? 1 : 1009) {
+    const float x = cxi_f32_of_bits(last - i);
+    assert_int_equal(cxi_bits_f32(cxi_erf_inv_fast_f32(x)),
+                     cxi_bits_f32(cxi_erf_inv_f32(x)));
+    assert_int_equal(cxi_bits_f32(cxi_erf_inv_fast_f32(-x)),
+                     cxi_bits_f32(cxi_erf_inv_f32(-x)));
+  }
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
+    cmocka_unit_test(test_fast_erf_inv),
     cmocka_unit_test(test_f32),
     cmocka_unit_test(test_pow_f32),
     cmocka_unit_test(test_rem_f32),

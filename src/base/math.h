@@ -9,9 +9,9 @@
  *   - products and sums are fused only where cxi_fma_f32 says so, and then
  *     always (the library is compiled with -ffp-contract=off);
  *   - the f64 functions call the C library where it is good enough.
- * The few f32 functions with a slow branch (sin, cos, tan, rem) come with a
- * test that tells whether an operand needs it, and the fast part by itself, so
- * that a kernel may take a block at once.
+ * The few f32 functions with a slow branch (sin, cos, tan, rem, erf_inv) come
+ * with a test that tells whether an operand needs it, and the fast part by
+ * itself, so that a kernel may take a block at once.
  *
  * Which NaN a NaN is (sign, payload) is left open, as IEEE 754 leaves it.
  *

@@ -310,11 +310,13 @@ static inline float cxi_erf_f32(float x) {
 /* x P(w), w = -log(1 - x^2), the product fused so that 1 - x^2 is rounded
  * once: in w - 2.5 up to w = 5, relative 2^-24.5; beyond in sqrt(w) - 3,
  * 2^-26.8. After M. Giles, "Approximating the erfinv function", 2010. */
-static inline float cxi_erf_inv_f32(float x) {
+static inline float cxi_erf_inv_w_f32(float x) {
   const float rest = cxi_fma_f32(-x, x, 1.0f);
   const int32_t k = cxi_log_exponent_f32(rest);
-  const float w =
-      -cxi_log_inner_f32(cxi_unscale_f32(rest, k) - 1.0f, (float)k);
+  return -cxi_log_inner_f32(cxi_unscale_f32(rest, k) - 1.0f, (float)k);
+}
+
+static inline float cxi_erf_inv_central_f32(float w) {
   const float v = w - 2.5f;
   float p = -0x1.1b0826p-27f;
   p = cxi_fma_f32(p, v, 0x1.e421e4p-26f);
@@ -326,6 +328,20 @@ static inline float cxi_erf_inv_f32(float x) {
   p = cxi_fma_f32(p, v, -0x1.11c9a6p-8f);
   p = cxi_fma_f32(p, v, 0x1.f91e8ap-3f);
   p = cxi_fma_f32(p, v, 0x1.805c5ep0f);
+  return p;
+}
+
+/* Whether the fast form serves: w is then below 4.9. */
+static inline bool cxi_erf_inv_is_fast_f32(float x) {
+  return cxi_abs_f32(x) <= 0.996f;
+}
+
+static inline float cxi_erf_inv_fast_f32(float x) {
+  return x * cxi_erf_inv_central_f32(cxi_erf_inv_w_f32(x));
+}
+
+static inline float cxi_erf_inv_f32(float x) {
+  const float w = cxi_erf_inv_w_f32(x), p = cxi_erf_inv_central_f32(w);
   const float u = __builtin_sqrtf(w < 5.0f ? 9.0f : w) - 3.0f;
   float q = 0x1.1208f2p-13f;
   q = cxi_fma_f32(q, u, -0x1.4bd806p-12f);

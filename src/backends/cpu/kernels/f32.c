@@ -49,4 +49,24 @@ KERNEL(rem) {
   for (int64_t i = 0; i < n; i++) to[i] = cxi_rem_fast_f32(x[i], y[i]);
 }
 
+/* Few elements are near +-1, but any block has one: by pieces of it. */
+KERNEL(erf_inv) {
+  UNUSED3;
+  enum { PIECE = 64 };
+  float *to = out;
+  const float *x = a;
+  int64_t first = 0;
+  for (; first + PIECE <= n; first += PIECE, to += PIECE, x += PIECE) {
+    int slow = 0;
+    for (int i = 0; i < PIECE; i++) slow |= !cxi_erf_inv_is_fast_f32(x[i]);
+    if (slow)
+      CXI_INDEPENDENT
+      for (int i = 0; i < PIECE; i++) to[i] = cxi_erf_inv_f32(x[i]);
+    else
+      CXI_INDEPENDENT
+      for (int i = 0; i < PIECE; i++) to[i] = cxi_erf_inv_fast_f32(x[i]);
+  }
+  map1_f32(n - first, to, x, cxi_erf_inv_f32);
+}
+
 const cxi_cpu_kernel CXI_FOR_ISA(cxi_cpu_f32)[CXI_N_PRIMS] = { FLOAT_ENTRIES };

@@ -10,6 +10,7 @@
 MAP1(sin, MATH(sin))
 MAP1(cos, MATH(cos))
 MAP1(tan, MATH(tan))
+MAP1(erf_inv, MATH(erf_inv))
 MAP2(rem, MATH(rem))
 
 const cxi_cpu_kernel CXI_FOR_ISA(cxi_cpu_f64)[CXI_N_PRIMS] = { FLOAT_ENTRIES };

@@ -92,10 +92,10 @@ static bool has_no_width(operand x) {
 static cx_dtype expected(const json_t *result, operand a, operand b) {
   const cx_dtype type =
       jaxpr_dtype(json_string_value(json_object_get(result, "dtype")));
-  const bool numbers = has_no_width(a) && has_no_width(b) &&
-                       (a.is_number || b.is_number);
-  const bool number = (a.is_number && a.type == CX_F32) ||
-                      (b.is_number && b.type == CX_F32);
+  const bool numbers =
+      has_no_width(a) && has_no_width(b) && (a.is_number || b.is_number);
+  const bool number =
+      (a.is_number && a.type == CX_F32) || (b.is_number && b.type == CX_F32);
   if (numbers && type == CX_I64) return CX_I32;
   if (type == CX_F64 &&
       (numbers || (number && a.type != CX_F64 && b.type != CX_F64)))

@@ -39,17 +39,19 @@ if(NOT BUILD_SHARED_LIBS)
   endforeach()
 
   # Generated code: a library of another version, and random loops once more.
-  foreach(name wrong_plugin other_build)
+  foreach(name wrong_plugin other_build no_code)
     add_library(${name} MODULE ${PROJECT_SOURCE_DIR}/tests/llvm/${name}.c)
     target_include_directories(${name} PRIVATE
       ${PROJECT_SOURCE_DIR}/include ${PROJECT_SOURCE_DIR}/src)
     set_target_properties(${name} PROPERTIES PREFIX ""
       LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/bin/tests)
   endforeach()
+  target_sources(no_code PRIVATE $<TARGET_OBJECTS:calx_build_id>)
   foreach(name code_test code_cache_test code_thread_test)
     set_property(TEST ${name} APPEND PROPERTY ENVIRONMENT
       "CALX_WRONG_PLUGIN=$<TARGET_FILE:wrong_plugin>"
-      "CALX_OTHER_PLUGIN=$<TARGET_FILE:other_build>")
+      "CALX_OTHER_PLUGIN=$<TARGET_FILE:other_build>"
+      "CALX_FAILING_PLUGIN=$<TARGET_FILE:no_code>")
   endforeach()
   if(CALX_HAS_LLVM)
     foreach(name control_random_test random_program_test control_test)

@@ -15,9 +15,8 @@
 #include <cmocka.h>
 #include <pthread.h>
 
-#include "backends/cpu/code.h"
 #include "base/alloc.h"
-#include "support/execute.h"
+#include "support/loops.h"
 
 static const char *const loops[] = {
   /* scalars, rows read and written, backwards */
@@ -116,13 +115,6 @@ static const char *const loops[] = {
   " return %2, %3, %4 }",
 };
 
-static bool there(void) {
-  const char *why;
-  if (cxi_code_open(&why)) return true;
-  print_message("skipped: %s\n", why);
-  return false;
-}
-
 /* False, said why, if the bits are not those of the reference. */
 static bool compare_all(void) {
   bool equal = true;
@@ -139,7 +131,7 @@ static bool compare_all(void) {
 
 static void test_bits(void **state) {
   (void)state;
-  if (!there()) skip();
+  if (!loops_there()) skip();
   const cx_loops before = cxi_code_set(CX_LOOPS_NOW);
   const uint64_t loops_before = cxi_code_now().loops;
   assert_true(compare_all());
@@ -163,17 +155,6 @@ static const char long_loop[] =
     " %2: f64[3], %3: f64[3] = scan[body=@step, length=100001, reverse=false,"
     " n_consts=0, n_carry=2, unroll=1] %0, %1 return %2, %3 }";
 
-static cxi_executable *compile(const char *text) {
-  cxi_error error = { 0 };
-  const cxi_program *p = cxi_program_parse(text, strlen(text), &error);
-  if (!p) fail_msg("%s", error.text);
-  cxi_executable *exe =
-      cxi_compile(p, &cxi_cpu_backend, (cxi_compile_options){ 0 }, &error);
-  cxi_program_release(p);
-  if (!exe) fail_msg("%s", error.text);
-  return exe;
-}
-
 typedef struct call {
   const cxi_executable *exe;
   double out[2][3];
@@ -195,9 +176,9 @@ static void *run(void *argument) {
 
 static void test_middle(void **state) {
   (void)state;
-  if (!there()) skip();
+  if (!loops_there()) skip();
   const cx_loops before = cxi_code_set(CX_LOOPS_OFF);
-  cxi_executable *exe = compile(long_loop);
+  cxi_executable *exe = loops_compile(long_loop);
   call want = { .exe = exe }, got[3] = { 0 };
   run(&want);
   cxi_code_set(CX_LOOPS_WAIT);
@@ -232,10 +213,10 @@ static const char *const short_loops[] = {
 /* Every step counts: code after 200,000 units, however few a run has. */
 static void test_short(void **state) {
   (void)state;
-  if (!there()) skip();
+  if (!loops_there()) skip();
   const cx_loops before = cxi_code_set(CX_LOOPS_WAIT);
   for (size_t i = 0; i < sizeof short_loops / sizeof *short_loops; i++) {
-    cxi_executable *exe = compile(short_loops[i]);
+    cxi_executable *exe = loops_compile(short_loops[i]);
     void *workspace = cxi_alloc_aligned(cxi_executable_workspace(exe));
     const double x = 1;
     double y = 0, first = 0;
@@ -293,11 +274,11 @@ static void *run_long(void *argument) {
 
 static void test_stack(void **state) {
   (void)state;
-  if (!there()) skip();
+  if (!loops_there()) skip();
   static char text[8192];
   static long_call want, got;
   const cx_loops before = cxi_code_set(CX_LOOPS_OFF);
-  cxi_executable *exe = compile(many_kernels(text, sizeof text));
+  cxi_executable *exe = loops_compile(many_kernels(text, sizeof text));
   for (int i = 0; i < LONG; i++) want.in[i] = 0.01 * i;
   want.exe = exe;
   got = want;
@@ -351,10 +332,41 @@ static void test_wrong(void **state) {
   for (int i = 0; i < 2; i++) without(wrong[i], "another version");
 }
 
+/* One that never makes any: each loop tries once, however long it runs. */
+static void test_failing(void **state) {
+  (void)state;
+  const char *library = getenv("CALX_FAILING_PLUGIN");
+  if (!library) skip();
+  cxi_executable *exe = loops_compile(long_loop);
+  call want = { .exe = exe };
+  const cx_loops before = cxi_code_set(CX_LOOPS_OFF);
+  run(&want);
+  static const cx_loops when[] = { CX_LOOPS_NOW, CX_LOOPS_WAIT, CX_LOOPS_AUTO };
+  for (int i = 0; i < 3; i++) {
+    const pid_t child = fork();
+    if (child == 0) {
+      setenv("CALX_LLVM_LIBRARY", library, 1);
+      cxi_code_set(when[i]);
+      call got = { .exe = exe };
+      run(&got);
+      run(&got);
+      cxi_code_settle();
+      const cxi_code_stats now = cxi_code_now();
+      _exit(memcmp(want.out, got.out, sizeof want.out) || now.failed != 1 ||
+            now.loops || now.refused);
+    }
+    int status;
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+  }
+  cxi_executable_release(exe);
+  cxi_code_set(before);
+}
+
 /* A child goes on with what its parent made, and makes more. */
 static void test_fork(void **state) {
   (void)state;
-  if (!there()) skip();
+  if (!loops_there()) skip();
   const cx_loops before = cxi_code_set(CX_LOOPS_NOW);
   const pid_t child = fork();
   if (child == 0) {
@@ -375,11 +387,11 @@ static void *make_again(void *argument) {
 /* A child forked while another thread makes code can release its own. */
 static void test_fork_while_making(void **state) {
   (void)state;
-  if (!there()) skip();
+  if (!loops_there()) skip();
   const cx_loops before = cxi_code_set(CX_LOOPS_NOW);
   static long_call c;
   static char text[8192];
-  c.exe = compile(many_kernels(text, sizeof text));
+  c.exe = loops_compile(many_kernels(text, sizeof text));
   run_long(&c);
   pthread_t thread;
   assert_int_equal(pthread_create(&thread, NULL, make_again, NULL), 0);
@@ -401,11 +413,15 @@ static void test_fork_while_making(void **state) {
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {
-    cmocka_unit_test(test_missing), cmocka_unit_test(test_wrong),
-    cmocka_unit_test(test_bits),    cmocka_unit_test(test_middle),
-    cmocka_unit_test(test_short),   cmocka_unit_test(test_stack),
-    cmocka_unit_test(test_fork),    cmocka_unit_test(test_fork_while_making)
-  };
+  const struct CMUnitTest tests[] = { cmocka_unit_test(test_missing),
+                                      cmocka_unit_test(test_wrong),
+                                      cmocka_unit_test(test_failing),
+                                      cmocka_unit_test(test_bits),
+                                      cmocka_unit_test(test_middle),
+                                      cmocka_unit_test(test_short),
+                                      cmocka_unit_test(test_stack),
+                                      cmocka_unit_test(test_fork),
+                                      cmocka_unit_test(
+                                          test_fork_while_making) };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

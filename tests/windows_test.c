@@ -1,5 +1,5 @@
-/* windows_test.c - gathers and scatters large enough for several threads: the
- * bits of the reference, where places meet above all. */
+/* windows_test.c - gathers and scatters on several threads: the bits of the
+ * reference, where places meet above all. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdint.h>
@@ -28,16 +28,17 @@ static const char *const texts[] = {
   " %3: i16[90000,96] = scatter_mul[window=(1), inserted=(0), start_map=(0),"
   " operand_batch=(), index_batch=(), mode=clip, sorted=false, unique=false]"
   " %0, %1, %2 return %3 }",
-  "program @f(%0: f64[4,600000], %1: i8[50000,2], %2: f64[50000]) {"
-  " %3: f64[4,600000] = scatter_add[window=(), inserted=(0,1),"
+  "program @f(%0: f64[4,600000], %1: i32[50000,2], %2: f64[50000]) {"
+  " %3: i32[50000,2] = mul %1, 65000: i32"
+  " %4: f64[4,600000] = scatter_add[window=(), inserted=(0,1),"
   " start_map=(0,1), operand_batch=(), index_batch=(), mode=clip,"
-  " sorted=false, unique=false] %0, %1, %2 return %3 }",
-  /* two items, elements; the larger axis is shared out */
+  " sorted=false, unique=false] %0, %3, %2 return %4 }",
+  /* two items, elements */
   "program @f(%0: f32[7,9], %1: i64[40000,2], %2: f32[40000]) {"
   " %3: f32[7,9] = scatter_add[window=(), inserted=(0,1), start_map=(1,0),"
   " operand_batch=(), index_batch=(), mode=drop, sorted=false, unique=false]"
   " %0, %1, %2 return %3 }",
-  /* windows that overlap along the axis they move on: no task but one */
+  /* windows that overlap along the axis they move on */
   "program @f(%0: f64[12,40], %1: u8[2000,1], %2: f64[2000,4,40]) {"
   " %3: f64[12,40] = scatter_add[window=(1,2), inserted=(), start_map=(0),"
   " operand_batch=(), index_batch=(), mode=clip, sorted=false, unique=false]"

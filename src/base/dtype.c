@@ -177,6 +177,11 @@ void cxi_element_set_int(cx_dtype type, void *at, int64_t x) {
   }
 }
 
+int64_t cxi_read_index(cx_dtype type, const void *at) {
+  const int64_t i = cxi_element_get_int(type, at);
+  return type == CX_U64 && i < 0 ? INT64_MAX : i;
+}
+
 uint64_t cxi_element_fill(cx_dtype type, double fill) {
   uint64_t bits = 0;
   if (type == CX_KEY) return 0;

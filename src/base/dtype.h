@@ -47,6 +47,9 @@ double cxi_element_get(cx_dtype type, const void *at);
 void cxi_element_set(cx_dtype type, void *at, double x);
 int64_t cxi_element_get_int(cx_dtype type, const void *at);
 void cxi_element_set_int(cx_dtype type, void *at, int64_t x);
+/* An index, an integer of any dtype; a u64 that does not fit becomes the
+ * greatest. */
+int64_t cxi_read_index(cx_dtype type, const void *at);
 /* The bits of what a gather gives outside: `fill`, or, for NaN in a dtype that
  * has none, the least signed and the greatest unsigned integer, true. A key of
  * zeros. */

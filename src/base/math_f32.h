@@ -310,12 +310,13 @@ static inline float cxi_erf_f32(float x) {
 /* x P(w), w = -log(1 - x^2), the product fused so that 1 - x^2 is rounded
  * once: in w - 2.5 up to w = 5, relative 2^-24.5; beyond in sqrt(w) - 3,
  * 2^-26.8. After M. Giles, "Approximating the erfinv function", 2010. */
-static inline float cxi_erf_inv_w_f32(float x) {
+static inline float cxi_erf_inv_w_f32(float x) { /* w */
   const float rest = cxi_fma_f32(-x, x, 1.0f);
   const int32_t k = cxi_log_exponent_f32(rest);
   return -cxi_log_inner_f32(cxi_unscale_f32(rest, k) - 1.0f, (float)k);
 }
 
+/* P up to w = 5. */
 static inline float cxi_erf_inv_central_f32(float w) {
   const float v = w - 2.5f;
   float p = -0x1.1b0826p-27f;

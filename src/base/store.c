@@ -177,6 +177,9 @@ static const char *fault_of(const unsigned char *bytes, size_t n,
   return NULL;
 }
 
+/* What may be otherwise the next time: the entry stays. */
+static const char not_now[] = "it cannot be read now";
+
 /* Only a file of ours that nobody else writes is read; through no link. */
 static const char *read_file(int file, unsigned char **out, size_t *out_n) {
   struct stat s;
@@ -187,7 +190,7 @@ static const char *read_file(int file, unsigned char **out, size_t *out_n) {
   if (s.st_size < (off_t)sizeof(header)) return "it is not whole";
   if (s.st_size > CXI_STORE_LARGEST) return "it is too large";
   unsigned char *bytes = cxi_alloc((size_t)s.st_size);
-  if (!bytes) return "there is no memory for it";
+  if (!bytes) return not_now;
   if (!read_all(file, bytes, (size_t)s.st_size)) {
     cxi_free(bytes);
     return "it cannot be read";
@@ -207,7 +210,7 @@ static unsigned char *read_entry(int directory, const char *name, cxi_hash key,
   *fault = NULL;
   if (file < 0) {
     if (errno != ENOENT)
-      *fault = errno == ELOOP ? "it is a symbolic link" : "it cannot be opened";
+      *fault = errno == ELOOP ? "it is a symbolic link" : not_now;
     return NULL;
   }
   *fault = read_file(file, &bytes, out_n);
@@ -238,7 +241,7 @@ static cxi_stored get(cxi_hash key, const char *stamp, cxi_bytes *out,
   if (bytes &&
       (h.stamp != strlen(stamp) || memcmp(bytes + sizeof h, stamp, h.stamp)))
     fault = "it is of another build";
-  if (fault) remove_entry(p.directory, name);
+  if (fault && fault != not_now) remove_entry(p.directory, name);
   close(p.directory);
   cxi_stored result = CXI_STORED_FOUND;
   if (fault) {
@@ -356,7 +359,7 @@ int64_t cxi_store_each(bool check, void (*f)(const cxi_store_entry *, void *),
         memcpy(stamp, bytes + sizeof h, h.stamp);
         e.stamp = stamp;
         cxi_free(bytes);
-      } else if (e.fault) {
+      } else if (e.fault && e.fault != not_now) {
         remove_entry(p.directory, l->name);
       }
     }

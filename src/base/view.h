@@ -26,6 +26,19 @@ static inline void *cxi_view_element(const cxi_view *view,
     offset += index[i] * view->strides[i];
   return (char *)view->data + offset * (int64_t)bytes;
 }
+/* Of a window along an axis: start, moved so that start..start+window-1 lies in
+ * 0..size-1. */
+static inline int64_t cxi_clamp_start(int64_t start, int64_t window,
+                                      int64_t size) {
+  if (start > size - window) start = size - window;
+  return start < 0 ? 0 : start;
+}
+/* Whether it lies there without being moved. */
+static inline bool cxi_start_inside(int64_t start, int64_t window,
+                                    int64_t size) {
+  return start >= 0 && start <= size - window;
+}
+
 /* Counts index up in row-major order; false after the last one. Start from
  * zeros, and only if the shape has an element. */
 bool cxi_index_next(const cx_dims *shape, int64_t *index);

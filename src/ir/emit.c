@@ -161,6 +161,7 @@ static uint32_t most_operands(const cxi_program *p) {
 
 /* Poison if one fails, else {0}. */
 static cx emit_equations(const cxi_program *p, cx *value, cx *operands) {
+  cxi_emitter *to = cxi_emitter_now();
   for (uint32_t i = 0; i < p->n_equations; i++) {
     const cxi_equation *e = &p->equations[i];
     const uint32_t *from = cxi_operands_of(p, e);
@@ -168,9 +169,8 @@ static cx emit_equations(const cxi_program *p, cx *value, cx *operands) {
     cxi_site_use(e->site);
     cxi_scope_use(e->scope);
     cx *out = value + e->out;
-    cxi_emitter *to = cxi_emitter_now();
     if (to->again && to->again(to, p, e, operands, out)) continue;
-    if (!cxi_emit((cxi_prim)e->prim, e->params, e->n_in, operands, e->n_out,
+    if (!to->emit(to, (cxi_prim)e->prim, e->params, e->n_in, operands, e->n_out,
                   out))
       return e->n_out ? out[0] : unreported;
   }

@@ -29,14 +29,17 @@ static unsigned char *put_u64(unsigned char *at, uint64_t x) {
   return at + sizeof x;
 }
 
-static void add_type(cxi_bytes *b, cxi_type type) {
-  const cx_aval *aval = cxi_type_aval(type);
+void cxi_aval_write(cxi_bytes *b, const cx_aval *aval) {
   const cx_dims *shape = &aval->shape;
   unsigned char *at = room(b, 4 + sizeof shape->d);
   if (!at) return;
   at = put_u32(at, (uint32_t)aval->type | (uint32_t)shape->n << 8);
   for (int i = 0; i < shape->n; i++) at = put_u64(at, (uint64_t)shape->d[i]);
   b->n = (uint32_t)(at - b->data);
+}
+
+static void add_type(cxi_bytes *b, cxi_type type) {
+  cxi_aval_write(b, cxi_type_aval(type));
 }
 
 static void add_dims(cxi_bytes *b, const cx_dims *dims) {

@@ -18,18 +18,14 @@ static lists lists_of(const cxi_unit *u) {
                   p->index_batch };
 }
 
-static bool is_in(const cx_dims *list, int64_t axis) {
-  for (int i = 0; i < list->n; i++)
-    if (list->d[i] == axis) return true;
-  return false;
-}
-
 /* Axes of the whole that the slices have follow in the same order there. */
 static void set_window(cxi_index_walk *w, const lists *l, int64_t *sizes) {
   const cxi_operand *whole = w->whole, *slices = w->slices;
   for (int axis = 0; axis < whole->type.shape.n; axis++) {
     sizes[axis] = 1;
-    if (is_in(&l->dropped, axis) || is_in(&l->operand_batch, axis)) continue;
+    if (cxi_dims_has(&l->dropped, axis) ||
+        cxi_dims_has(&l->operand_batch, axis))
+      continue;
     const int i = w->window.n++;
     const int64_t from = l->window.d[i];
     sizes[axis] = w->window.d[i] = slices->type.shape.d[from];
@@ -40,7 +36,7 @@ static void set_window(cxi_index_walk *w, const lists *l, int64_t *sizes) {
 
 static void set_positions(cxi_index_walk *w, const lists *l) {
   for (int axis = 0; axis < w->slices->type.shape.n; axis++) {
-    if (is_in(&l->window, axis)) continue;
+    if (cxi_dims_has(&l->window, axis)) continue;
     const int i = w->positions.n++;
     w->positions.d[i] = w->slices->type.shape.d[axis];
     w->index_step[i] = w->indices->strides[i];

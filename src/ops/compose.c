@@ -206,7 +206,7 @@ cx cx_trapezoid_(cx y, cx x, int axis, const char *at) {
   const int64_t n = cxi_shape_at(y).d[axis];
   const cx_dims own = cxi_shape_at(x), all = cxi_shape_at(y);
   both_float(&y, &x);
-  if ((own.n == 1 ? own.d[0] != n : !cxi_dims_equal(&own, &all)))
+  if (own.n == 1 ? own.d[0] != n : !cxi_dims_equal(&own, &all))
     return cxi_leave(
         before,
         cxi_fail(CX_ESHAPE, "trapezoid: positions %s do not fit axis %d of %s",

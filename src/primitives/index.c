@@ -1,11 +1,6 @@
 /* index.c - what the rows that index share when they run. */
 #include "primitives/index.h"
 
-int64_t cxi_read_index(cx_dtype type, const void *at) {
-  const int64_t i = cxi_element_get_int(type, at);
-  return type == CX_U64 && i < 0 ? INT64_MAX : i;
-}
-
 cxi_view cxi_view_window(const cxi_view *v, const int64_t *start,
                          cx_dims sizes) {
   cxi_view window = *v;

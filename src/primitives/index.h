@@ -4,21 +4,6 @@
 
 #include "ir/row.h"
 
-/* An integer of any dtype; a u64 that does not fit becomes the greatest. */
-int64_t cxi_read_index(cx_dtype type, const void *at);
-
-/* start, moved so that start..start+window-1 lies in 0..size-1. */
-static inline int64_t cxi_clamp_start(int64_t start, int64_t window,
-                                      int64_t size) {
-  if (start > size - window) start = size - window;
-  return start < 0 ? 0 : start;
-}
-/* Whether it lies there without being moved. */
-static inline bool cxi_start_inside(int64_t start, int64_t window,
-                                    int64_t size) {
-  return start >= 0 && start <= size - window;
-}
-
 /* The `valid` of all rows with indices. */
 cx cxi_valid_indices(const cxi_rule *r, const cx *in);
 

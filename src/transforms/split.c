@@ -184,7 +184,7 @@ static bool emit(cxi_emitter *em, cxi_prim prim, const void *params,
 /* -- opening and finishing ------------------------------------------------ */
 
 void cxi_split_open(cxi_split *s) {
-  *s = (cxi_split){ .emitter = { info, literal, emit, fail, NULL } };
+  *s = (cxi_split){ .emitter = { info, literal, emit, fail, NULL, NULL } };
   cxi_builder_open(&s->known);
   s->emitter.outer = s->known.emitter.outer;
   cxi_builder_open(&s->unknown);

@@ -140,14 +140,13 @@ static void write_code(cxi_hash key, const char *llvm,
   cxi_bytes_free(&bytes);
 }
 
-/* By LLVM. *without: there is none, for good. */
+/* By LLVM. */
 static bool make_code(const struct cxi_unit *loop, cxi_hash key,
-                      const char *llvm, bool *without, cxi_loaded *out) {
+                      const char *llvm, cxi_loaded *out) {
   cxi_object object;
   const char *why;
   const uint64_t start = clock_ns();
-  const cxi_plugin *plugin = cxi_code_plugin(&why, cxi_code_watch_exit);
-  *without = !plugin;
+  const cxi_plugin *plugin = cxi_code_plugin(&why);
   /* another version than was thought: another key, to begin with again */
   if (plugin && strcmp(llvm, plugin->llvm) != 0) return false;
   bool good = plugin && plugin->generate(loop, &object, &why);
@@ -186,10 +185,10 @@ static cxi_kept_code *enter(cxi_hash key, bool waits, bool *is_new) {
 
 /* Fills it: from the store, or else, if it `may`, by LLVM. */
 static bool fill(cxi_kept_code *kept, const struct cxi_unit *loop,
-                 const char *llvm, bool may, bool *without) {
+                 const char *llvm, bool may) {
   cxi_loaded loaded;
   const bool good = read_code(kept->key, llvm, &loaded) ||
-                    (may && make_code(loop, kept->key, llvm, without, &loaded));
+                    (may && make_code(loop, kept->key, llvm, &loaded));
   cxi_code_lock();
   if (good) kept->loaded = loaded;
   if (good) kept->making = false;
@@ -199,7 +198,7 @@ static bool fill(cxi_kept_code *kept, const struct cxi_unit *loop,
 }
 
 /* True: the loop has its code, or is known to be worth none. */
-static bool find_code(cxi_coding *coding, bool may, bool *without) {
+static bool find_code(cxi_coding *coding, bool may) {
   cxi_hash key;
   bool is_new;
   const char *llvm = cxi_code_llvm();
@@ -208,14 +207,14 @@ static bool find_code(cxi_coding *coding, bool may, bool *without) {
   cxi_kept_code *kept = enter(key, may, &is_new);
   cxi_code_unlock();
   if (!kept) return false;
-  bool good = !is_new || fill(kept, coding->loop, llvm, may, without);
+  bool good = !is_new || fill(kept, coding->loop, llvm, may);
   cxi_code_lock();
   good = good && attach(coding, kept);
   if (!good) cxi_kept_drop(kept);
   cxi_code_changed();
   cxi_code_unlock();
   if (!good && may && strcmp(llvm, cxi_code_llvm()) != 0)
-    return find_code(coding, may, without);
+    return find_code(coding, may);
   return good;
 }
 
@@ -228,20 +227,19 @@ static void give(cxi_coding *coding, bool done) {
 
 static void look(cxi_coding *coding) {
   const bool before = cxi_alloc_aside(true);
-  give(coding, find_code(coding, false, NULL));
+  give(coding, find_code(coding, false));
   cxi_alloc_aside(before);
 }
 
-/* Without the library a loop has no code, for good. */
+/* A loop whose code cannot be made, for whatever reason, stays without: to try
+ * again at each look would cost more than all its steps. */
 static void make(cxi_coding *coding) {
-  bool without = false;
   const bool before = cxi_alloc_aside(true);
-  const bool good = find_code(coding, true, &without);
-  if (without) {
+  if (!find_code(coding, true)) {
     coding->code = (cxi_code){ NULL, NULL };
     atomic_store_explicit(&coding->ready, &coding->code, memory_order_release);
   }
-  give(coding, good || without);
+  give(coding, true);
   cxi_alloc_aside(before);
 }
 
@@ -305,7 +303,7 @@ static void release(cxi_coding *coding) {
 const cxi_coder cxi_cpu_coder = { when_now, ask, release };
 
 bool cxi_code_open(const char **out_why) {
-  return cxi_code_plugin(out_why, cxi_code_watch_exit) != NULL;
+  return cxi_code_plugin(out_why) != NULL;
 }
 
 void cxi_code_forget(void) {

@@ -19,14 +19,11 @@ static void add_ref(cxi_bytes *b, cxi_ref ref) {
 }
 
 static void add_operand(cxi_bytes *b, const cxi_operand *o) {
-  const uint32_t n = (uint32_t)o->type.shape.n;
   cxi_bytes_add_u32(b, o->value);
   cxi_bytes_add_u32(b, o->root);
-  cxi_bytes_add_u32(b, (uint32_t)o->type.type | n << 8);
-  if (n) {
-    cxi_bytes_add(b, o->type.shape.d, n * sizeof o->type.shape.d[0]);
-    cxi_bytes_add(b, o->strides, n * sizeof o->strides[0]);
-  }
+  cxi_aval_write(b, &o->type);
+  for (int i = 0; i < o->type.shape.n; i++)
+    cxi_bytes_add_u64(b, (uint64_t)o->strides[i]);
   cxi_bytes_add_u64(b, (uint64_t)o->offset);
   add_ref(b, o->at);
 }
@@ -70,11 +67,8 @@ static void add_graph(cxi_bytes *b, const cxi_graph *g) {
   cxi_bytes_add_u32(b, g->n_values);
   for (uint32_t i = 0; i < g->n_values; i++) {
     const cxi_graph_value *v = &g->values[i];
-    const cx_aval *type = cxi_type_aval(v->type);
     cxi_bytes_add_u32(b, v->source);
-    cxi_bytes_add_u32(b, (uint32_t)type->type | (uint32_t)type->shape.n << 8);
-    for (int k = 0; k < type->shape.n; k++)
-      cxi_bytes_add_u64(b, (uint64_t)type->shape.d[k]);
+    cxi_aval_write(b, cxi_type_aval(v->type));
     cxi_bytes_add_u32(b, v->place.root);
     if (v->source == CXI_LITERAL) cxi_bytes_add_u64(b, v->bits);
   }

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "backends/cpu/code_worker.h"
 #include "base/build.h"
 #include "base/isa.h"
 
@@ -95,15 +96,15 @@ static void open_plugin(void) {
   plugin = found;
 }
 
-const cxi_plugin *cxi_code_plugin(const char **out_why, void (*opened)(void)) {
+const cxi_plugin *cxi_code_plugin(const char **out_why) {
   pthread_mutex_lock(&lock);
   const bool first = !tried;
-  if (!tried) open_plugin();
+  if (first) open_plugin();
   tried = true;
   *out_why = why;
   const cxi_plugin *found = plugin;
   pthread_mutex_unlock(&lock);
-  if (first && found) opened();
+  if (first && found) cxi_code_watch_exit();
   return found;
 }
 

@@ -4,9 +4,8 @@
 
 #include "backends/cpu/plugin.h"
 
-/* NULL, and why, if it cannot be had; for good. From any thread. Calls
- * opened() once, when it has just been opened. */
-const cxi_plugin *cxi_code_plugin(const char **out_why, void (*opened)(void));
+/* NULL, and why, if it cannot be had; for good. From any thread. */
+const cxi_plugin *cxi_code_plugin(const char **out_why);
 /* The version of LLVM: that of the open library, else what this build found. */
 const char *cxi_code_llvm(void);
 

@@ -49,7 +49,7 @@ bool cxi_cpu_move(const cxi_unit *unit, cxi_arena *arena, cxi_thunk *out,
 /* windows.c: gather; the scatters, but sums and the like of f16 and bf16 */
 bool cxi_cpu_windows_takes(const cxi_unit *unit);
 bool cxi_cpu_windows(const cxi_unit *unit, cxi_arena *arena, cxi_thunk *out,
-                   cxi_error *error);
+                     cxi_error *error);
 /* evaluate.c: any row, by its `evaluate` */
 size_t cxi_cpu_evaluate_workspace(const cxi_unit *unit);
 bool cxi_cpu_by_evaluate(const cxi_unit *unit, cxi_arena *arena, cxi_thunk *out,
@@ -63,6 +63,8 @@ static inline int64_t cxi_divide_up(int64_t a, int64_t b) {
   assert(b > 0);
   return (a + b - 1) / b;
 }
-static inline int64_t cxi_least(int64_t a, int64_t b) { return a < b ? a : b; }
+static inline int64_t cxi_least(int64_t a, int64_t b) {
+  return a < b ? a : b;
+}
 
 #endif

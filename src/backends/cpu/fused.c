@@ -120,6 +120,8 @@ static void run_step(running *r, const cxi_step *step, const block *b) {
   }
 }
 
+/* Sends for the memory of a block while the one before computes. A pass of a
+ * single step only streams: there this costs more than it brings. */
 static void fetch_block(const cxi_pass *f, char *const *bases, int64_t i) {
   block b;
   set_block(f, i, &b);
@@ -142,7 +144,8 @@ static void run_blocks(running *r, int64_t first, int64_t last, char *scratch) {
   for (int64_t i = first; i < last; i++) {
     set_block(f, i, &b);
     set_slots(f, r->bases, &b);
-    if (i + 1 < last) fetch_block(f, r->bases, i + 1);
+    if (i + 1 < last && f->n_steps - f->n_once > 1)
+      fetch_block(f, r->bases, i + 1);
     if (i == first && f->n_once > 0) {
       block whole = b;
       whole.rows = f->block_rows;

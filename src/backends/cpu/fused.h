@@ -65,7 +65,7 @@ typedef struct cxi_pass {
   const cxi_step *steps;
   size_t scratch_bytes;
   size_t workspace; /* where in the scratch that of evaluations begins */
-  cxi_ref scratch; /* for each task, if it exceeds the stack's */
+  cxi_ref scratch;  /* for each task, if it exceeds the stack's */
 } cxi_pass;
 
 enum { CXI_STACK_SCRATCH = 65536 };

@@ -178,10 +178,9 @@ static void copy(const move *m, const copying *c, char *to, const char *from,
 
 /* The start along an axis, moved so that the window lies inside. */
 static int64_t start_at(const move *m, int axis, char *const *bases) {
-  const void *at = cxi_at(bases, m->starts[axis]);
-  const int64_t start = cxi_element_get_int(m->start_type, at);
-  if (start < 0) return m->start_type == CX_U64 ? m->last[axis] : 0;
-  return start > m->last[axis] ? m->last[axis] : start;
+  const int64_t start =
+      cxi_read_index(m->start_type, cxi_at(bases, m->starts[axis]));
+  return cxi_clamp_start(start, 1, m->last[axis] + 1);
 }
 
 static int64_t starts_offset(const move *m, char *const *bases) {

@@ -36,8 +36,8 @@ typedef struct cxi_plugin {
   /* Once, before the rest. False with text. */
   bool (*open)(const cxi_plugin_host *host, const char **out_why);
   /* Code for a scan or while whose bodies keep their schedules; from several
-   * threads at once. False if there is none now, but may be at another time;
-   * *why says so. A loop that never gets any has a report that says why. */
+   * threads at once. False if it could not be made; *why says in what way. A loop
+   * that would gain nothing has none, and a report that says why. */
   bool (*generate)(const cxi_unit *loop, cxi_object *out, const char **why);
   void (*release)(cxi_object *object);
   /* The loop as assembly for another target, to be freed with `free_text`;
@@ -50,13 +50,13 @@ typedef const cxi_plugin *cxi_plugin_entry(void);
 
 /* The layouts that both sides must share, as a number. */
 static inline uint64_t cxi_plugin_signature(void) {
-  const uint64_t sizes[] = { sizeof(cxi_unit),      sizeof(cxi_plan),
-                             sizeof(cxi_schedule),  sizeof(cxi_graph_value),
-                             sizeof(cxi_op),        sizeof(cxi_operand),
-                             sizeof(cxi_row),       sizeof(cxi_thunk),
-                             sizeof(cxi_object),      sizeof(cxi_cpu_kernels),
-                             CXI_N_PRIMS,           CXI_N_DTYPES,
-                             sizeof(cxi_plugin_host) };
+  const uint64_t sizes[] = {
+    sizeof(cxi_unit),        sizeof(cxi_plan),  sizeof(cxi_schedule),
+    sizeof(cxi_graph_value), sizeof(cxi_op),    sizeof(cxi_operand),
+    sizeof(cxi_row),         sizeof(cxi_thunk), sizeof(cxi_object),
+    sizeof(cxi_cpu_kernels), CXI_N_PRIMS,       CXI_N_DTYPES,
+    sizeof(cxi_plugin_host)
+  };
   uint64_t hash = UINT64_C(14695981039346656037);
   for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
     hash = (hash ^ sizes[i]) * UINT64_C(1099511628211);

@@ -9,6 +9,7 @@
 #include "backends/cpu/cpu.h"
 #include "backends/cpu/kernels.h"
 #include "base/pool.h"
+#include "base/view.h"
 #include "lower/windows.h"
 
 enum {
@@ -134,10 +135,8 @@ static inline int64_t read_item(const indexed *x, const char *indices,
     memcpy(&i, indices + 4 * at, sizeof i);
     return i;
   }
-  const cx_dtype type = x->index_type;
-  const int64_t i =
-      cxi_element_get_int(type, indices + at * (int64_t)cxi_dtype_bytes(type));
-  return type == CX_U64 && i < 0 ? INT64_MAX : i;
+  const int64_t bytes = (int64_t)cxi_dtype_bytes(x->index_type);
+  return cxi_read_index(x->index_type, indices + at * bytes);
 }
 
 /* Where the window of a position begins, in elements of the whole; false if it
@@ -149,12 +148,10 @@ static inline bool find_window(const running *r, const place *p,
   for (int k = 0; k < x->w.n_items; k++) {
     const int64_t last = x->w.items[k].last;
     int64_t start = read_item(x, r->indices, p->index + k * x->w.item_step);
-    if (x->w.drops) {
-      if (start < 0 || start > last) return false;
-    } else {
-      start = start > last ? last : start;
-      start = start < 0 ? 0 : start;
-    }
+    if (!x->w.drops)
+      start = cxi_clamp_start(start, 1, last + 1);
+    else if (!cxi_start_inside(start, 1, last + 1))
+      return false;
     if (k == x->cut) *cut = start;
     sum += start * x->w.items[k].stride;
   }
@@ -216,28 +213,29 @@ static void places_task(void *argument, int64_t task) {
   }
 }
 
+/* An array that fits the caches of one core goes faster through them than
+ * between two: there its lines would wander from one to the other. */
+static bool is_shared(const indexed *x, int threads) {
+  return threads > 1 && x->whole_count << x->size >= SHARED &&
+         x->n * x->count << x->size > 2 * TASK;
+}
+
 static void scatter(running *r, int threads) {
   const indexed *x = r->x;
-  const int64_t line = x->sizes[x->axes - 1],
-                columns = cxi_divide_up(LINE, (int64_t)1 << x->size);
+  const int64_t line = x->sizes[x->axes - 1], columns = LINE >> x->size;
+  void (*task)(void *, int64_t) = columns_task;
   int64_t n = line;
   r->chunk = line;
-  /* An array that fits the caches of one core goes faster through them than
-   * between two: there its lines would wander from one to the other. */
-  if (threads == 1 || x->whole_count << x->size < SHARED ||
-      x->n * x->count << x->size <= 2 * TASK) {
-    cxi_parallel(1, 1, columns_task, r);
-  } else if (!x->line_moves && line >= 2 * columns) {
-    /* whole lines of the cache */
-    r->chunk = cxi_divide_up(cxi_divide_up(line, columns), threads) * columns;
-    cxi_parallel(threads, cxi_divide_up(n, r->chunk), columns_task, r);
-  } else if (x->cut >= 0) {
-    n = x->w.items[x->cut].last + 1;
-    r->chunk = cxi_divide_up(n, (int64_t)threads * TASKS_A_THREAD);
-    cxi_parallel(threads, cxi_divide_up(n, r->chunk), places_task, r);
-  } else {
-    cxi_parallel(1, 1, columns_task, r);
+  if (is_shared(x, threads)) {
+    if (!x->line_moves && line >= 2 * columns) {
+      r->chunk = cxi_divide_up(cxi_divide_up(line, columns), threads) * columns;
+    } else if (x->cut >= 0) {
+      task = places_task;
+      n = x->w.items[x->cut].last + 1;
+      r->chunk = cxi_divide_up(n, (int64_t)threads * TASKS_A_THREAD);
+    }
   }
+  cxi_parallel(threads, cxi_divide_up(n, r->chunk), task, r);
 }
 
 static void copy_task(void *argument, int64_t task) {

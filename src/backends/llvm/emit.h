@@ -83,15 +83,6 @@ void cxi_store(cxi_codegen *e, cx_dtype type, LLVMValueRef at,
                LLVMValueRef value, int lanes);
 LLVMValueRef cxi_local(cxi_codegen *e, cx_dtype type, int64_t count);
 LLVMValueRef cxi_local_of(cxi_codegen *e, LLVMTypeRef type);
-/* move.c: a copy of elements, both sides by strides over one shape. */
-typedef struct cxi_copying {
-  cx_dtype type;
-  cx_dims shape;
-  const int64_t *to, *from; /* strides */
-} cxi_copying;
-bool cxi_copy_takes(const cxi_copying *c); /* few, or one line */
-void cxi_copy_emit(cxi_codegen *e, const cxi_copying *c, LLVMValueRef to,
-                   LLVMValueRef from);
 /* Copies `count` elements, which do not overlap; nothing if both are one
  * pointer. */
 void cxi_copy_elements(cxi_codegen *e, cx_dtype type, LLVMValueRef to,
@@ -160,6 +151,16 @@ LLVMValueRef cxi_reduce_chunks(cxi_codegen *e, cxi_prim prim, cx_dtype type,
                                const cxi_chunk *chunks,
                                const LLVMValueRef *values);
 bool cxi_reduce_takes(cxi_prim prim, cx_dtype type, cx_dtype result, int64_t n);
+
+/* move.c: a copy of elements, both sides by strides over one shape. */
+typedef struct cxi_copying {
+  cx_dtype type;
+  cx_dims shape;
+  const int64_t *to, *from; /* strides */
+} cxi_copying;
+bool cxi_copy_takes(const cxi_copying *c); /* few, or one line */
+void cxi_copy_emit(cxi_codegen *e, const cxi_copying *c, LLVMValueRef to,
+                   LLVMValueRef from);
 
 /* random.c: the hash of the counter (high, low) under a key, words a and b. */
 void cxi_hash_words(cxi_codegen *e, LLVMValueRef key_a, LLVMValueRef key_b,

@@ -130,7 +130,7 @@ static bool takes_indexed(const cxi_codegen *e, const cxi_unit *u) {
   if (positions == 0 || count == 0 || positions > CXI_SMALL) return false;
   if (u->row->prim == CXI_PRIM_scatter_add)
     return !cxi_is_half(c.type) && positions * count <= CXI_UNROLLED;
-  return positions * (count < CXI_UNROLLED ? count : 1) <= 4 * CXI_UNROLLED &&
+  return positions * (count <= CXI_UNROLLED ? count : 1) <= 4 * CXI_UNROLLED &&
          count <= CXI_LARGE && cxi_copy_takes(&c);
 }
 

@@ -37,36 +37,36 @@ IOTA(double, f64)
 /* A round waits for the one before it, so four stretches of counters are
  * hashed side by side. The counters have one high word, low words from `low`
  * on. */
-#define BITS(T, suffix, of_pair)                                        \
+#define BITS(T, suffix, of_pair)                                          \
   CXI_INLINE T hash_##suffix(cxi_word_pair key, uint32_t a, uint32_t b) { \
-    const cxi_word_pair y = cxi_threefry(key, (cxi_word_pair){ a, b }); \
-    return (T)(of_pair);                                                \
-  }                                                                     \
-  static void bits_##suffix(int64_t start, int64_t n, void *to,         \
-                            const void *from) {                         \
-    T *out = to;                                                        \
-    const cxi_word_pair key = *(const cxi_word_pair *)from;             \
-    while (n > 0) {                                                     \
-      const uint32_t low = (uint32_t)start;                             \
-      const int64_t rest = (int64_t)(UINT64_C(1) << 32) - (int64_t)low; \
-      const int64_t m = n < rest ? n : rest, quarter = m / 4;           \
-      const uint32_t high = (uint32_t)((uint64_t)start >> 32);          \
-      const uint32_t by = (uint32_t)quarter;                            \
-      T *second = out + quarter, *third = second + quarter;             \
-      T *fourth = third + quarter;                                      \
-      CXI_INDEPENDENT                                                   \
-      for (int64_t k = 0; k < quarter; k++) {                           \
-        const uint32_t i = low + (uint32_t)k;                           \
-        const T a = hash_##suffix(key, high, i);                        \
-        const T b = hash_##suffix(key, high, i + by);                   \
-        const T c = hash_##suffix(key, high, i + 2 * by);               \
-        const T d = hash_##suffix(key, high, i + 3 * by);               \
-        out[k] = a, second[k] = b, third[k] = c, fourth[k] = d;         \
-      }                                                                 \
-      for (int64_t k = 4 * quarter; k < m; k++)                         \
-        out[k] = hash_##suffix(key, high, low + (uint32_t)k);           \
-      start += m, n -= m, out += m;                                     \
-    }                                                                   \
+    const cxi_word_pair y = cxi_threefry(key, (cxi_word_pair){ a, b });   \
+    return (T)(of_pair);                                                  \
+  }                                                                       \
+  static void bits_##suffix(int64_t start, int64_t n, void *to,           \
+                            const void *from) {                           \
+    T *out = to;                                                          \
+    const cxi_word_pair key = *(const cxi_word_pair *)from;               \
+    while (n > 0) {                                                       \
+      const uint32_t low = (uint32_t)start;                               \
+      const int64_t rest = (int64_t)(UINT64_C(1) << 32) - (int64_t)low;   \
+      const int64_t m = n < rest ? n : rest, quarter = m / 4;             \
+      const uint32_t high = (uint32_t)((uint64_t)start >> 32);            \
+      const uint32_t by = (uint32_t)quarter;                              \
+      T *second = out + quarter, *third = second + quarter;               \
+      T *fourth = third + quarter;                                        \
+      CXI_INDEPENDENT                                                     \
+      for (int64_t k = 0; k < quarter; k++) {                             \
+        const uint32_t i = low + (uint32_t)k;                             \
+        const T a = hash_##suffix(key, high, i);                          \
+        const T b = hash_##suffix(key, high, i + by);                     \
+        const T c = hash_##suffix(key, high, i + 2 * by);                 \
+        const T d = hash_##suffix(key, high, i + 3 * by);                 \
+        out[k] = a, second[k] = b, third[k] = c, fourth[k] = d;           \
+      }                                                                   \
+      for (int64_t k = 4 * quarter; k < m; k++)                           \
+        out[k] = hash_##suffix(key, high, low + (uint32_t)k);             \
+      start += m, n -= m, out += m;                                       \
+    }                                                                     \
   }
 BITS(uint8_t, u8, y.a ^ y.b)
 BITS(uint16_t, u16, y.a ^ y.b)

@@ -11,6 +11,7 @@
 
 #include "base/store.h"
 #include "support/loops.h"
+#include "support/sanitizers.h"
 
 #if defined __x86_64__
 #include <immintrin.h>
@@ -141,7 +142,7 @@ static void test_release(void **state) {
 /* A child forked in the middle has its own queue and threads. */
 static void test_fork(void **state) {
   (void)state;
-  if (!loops_there()) skip();
+  if (SANITIZED || !loops_there()) skip();
   cxi_executable *exe = loops_compile(loops_long);
   loops_call want = { exe, CX_LOOPS_OFF, { 0 }, false };
   loops_run(&want);

@@ -6,6 +6,8 @@
 #include <sys/resource.h>
 #include <time.h>
 
+#include "support/sanitizers.h"
+
 enum { LONG = 100000, DEEP = 10000 };
 
 static double seconds(void) {
@@ -202,15 +204,7 @@ static void nested_calls(void **state) {
   }
 }
 
-#ifndef __has_feature
-#define __has_feature(x) 0 /* of Clang */
-#endif
-#if defined(__SANITIZE_ADDRESS__) || __has_feature(address_sanitizer) \
-    || defined(__SANITIZE_THREAD__) || __has_feature(thread_sanitizer)
-enum { STACK_BYTES = 8 << 20 }; /* frames are several times as large */
-#else
-enum { STACK_BYTES = 1 << 20 };
-#endif
+enum { STACK_BYTES = (SANITIZED ? 8 : 1) << 20 };
 
 /* A small stack, so that what needs more shows. */
 static int small_stack(void **state) {

@@ -1,21 +1,20 @@
 /* failure.c - what a checked program may find wrong, by number. */
 #include "base/failure.h"
 
-#include <pthread.h>
-
 #include "base/alloc.h"
+#include "base/mutex.h"
 
 typedef struct failure {
   cx_code code;
   cxi_name text;
 } failure;
 
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static cxi_mutex lock = { .mutex = PTHREAD_MUTEX_INITIALIZER };
 static failure *failures;
 static uint32_t n_failures, cap_failures;
 
 int32_t cxi_failure_number(cx_code code, cxi_name text) {
-  pthread_mutex_lock(&lock);
+  cxi_mutex_lock(&lock);
   uint32_t i = 0;
   while (i < n_failures &&
          (failures[i].code != code || failures[i].text != text))
@@ -27,17 +26,17 @@ int32_t cxi_failure_number(cx_code code, cxi_name text) {
     failures[n_failures++] = (failure){ code, text };
     ok = true;
   }
-  pthread_mutex_unlock(&lock);
+  cxi_mutex_unlock(&lock);
   return ok ? (int32_t)i + 1 : 0;
 }
 
 bool cxi_failure_find(int32_t number, cx_code *code, cxi_name *text) {
-  pthread_mutex_lock(&lock);
+  cxi_mutex_lock(&lock);
   const bool known = number > 0 && (uint32_t)number <= n_failures;
   if (known) {
     *code = failures[number - 1].code;
     *text = failures[number - 1].text;
   }
-  pthread_mutex_unlock(&lock);
+  cxi_mutex_unlock(&lock);
   return known;
 }

@@ -2,19 +2,19 @@
  * prints go. */
 #include "base/host.h"
 
-#include <pthread.h>
 #include <stdio.h>
 
 #include "base/alloc.h"
+#include "base/mutex.h"
 
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static cxi_mutex lock = { .mutex = PTHREAD_MUTEX_INITIALIZER };
 static cxi_host *hosts;
 static uint32_t n_hosts, cap_hosts;
 static void (*write_text)(const char *text, void *user);
 static void *write_user;
 
 uint32_t cxi_host_number(cx_host_fn f, void *user) {
-  pthread_mutex_lock(&lock);
+  cxi_mutex_lock(&lock);
   uint32_t i = 0;
   while (i < n_hosts && (hosts[i].f != f || hosts[i].user != user)) i++;
   if (i == n_hosts) {
@@ -23,30 +23,30 @@ uint32_t cxi_host_number(cx_host_fn f, void *user) {
     else
       i = UINT32_MAX;
   }
-  pthread_mutex_unlock(&lock);
+  cxi_mutex_unlock(&lock);
   return i + 1;
 }
 
 bool cxi_host_find(int64_t number, cxi_host *out) {
-  pthread_mutex_lock(&lock);
+  cxi_mutex_lock(&lock);
   const bool known = number > 0 && number <= n_hosts;
   if (known) *out = hosts[number - 1];
-  pthread_mutex_unlock(&lock);
+  cxi_mutex_unlock(&lock);
   return known;
 }
 
 void cx_debug_output(void (*write)(const char *text, void *user), void *user) {
-  pthread_mutex_lock(&lock);
+  cxi_mutex_lock(&lock);
   write_text = write;
   write_user = user;
-  pthread_mutex_unlock(&lock);
+  cxi_mutex_unlock(&lock);
 }
 
 void cxi_debug_write(const char *text) {
-  pthread_mutex_lock(&lock);
+  cxi_mutex_lock(&lock);
   void (*const write)(const char *, void *) = write_text;
   void *const user = write_user;
-  pthread_mutex_unlock(&lock);
+  cxi_mutex_unlock(&lock);
   if (write) {
     write(text, user);
     return;

@@ -6,7 +6,6 @@
  * newest. A reader who misses a name looks again under the lock. */
 #include "base/name.h"
 
-#include <pthread.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <string.h>
@@ -14,6 +13,7 @@
 #include "base/alloc.h"
 #include "base/arena.h"
 #include "base/hash.h"
+#include "base/mutex.h"
 
 typedef struct entry {
   uint64_t hash;
@@ -35,7 +35,7 @@ enum {
 
 static _Atomic(entry *) *_Atomic segments[N_SEGMENTS];
 static _Atomic(table *) newest;
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static cxi_mutex lock = { .mutex = PTHREAD_MUTEX_INITIALIZER };
 static cxi_arena texts;       /* under the lock, as is n_names */
 static cxi_name n_names = 1;  /* 0 is "" and has no entry */
 
@@ -135,9 +135,9 @@ cxi_name cxi_name_of_n(const char *text, size_t length) {
   uint32_t slot;
   const cxi_name known = t ? find(t, text, length, hash, &slot) : 0;
   if (known) return known;
-  pthread_mutex_lock(&lock);
+  cxi_mutex_lock(&lock);
   const cxi_name name = insert(text, length, hash);
-  pthread_mutex_unlock(&lock);
+  cxi_mutex_unlock(&lock);
   return name;
 }
 

@@ -5,12 +5,11 @@
  * a program that is about to be freed. */
 #include "ir/program.h"
 
-#include <pthread.h>
-
 #include "base/alloc.h"
+#include "base/mutex.h"
 #include "ir/identity.h"
 
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static cxi_mutex lock = { .mutex = PTHREAD_MUTEX_INITIALIZER };
 static cxi_program **buckets; /* chains through ->next */
 static uint32_t n_buckets;    /* a power of two, or 0 */
 static cxi_program_stats stats;
@@ -72,9 +71,9 @@ static const cxi_program *find_or_insert(cxi_program *p) {
 const cxi_program *cxi_program_intern(cxi_program *p) {
   const cxi_program *found = NULL;
   if (cxi_program_identify(p, &p->hash, &p->identity)) {
-    pthread_mutex_lock(&lock);
+    cxi_mutex_lock(&lock);
     found = find_or_insert(p);
-    pthread_mutex_unlock(&lock);
+    cxi_mutex_unlock(&lock);
   }
   if (found != p) free_program(p);
   return found;
@@ -121,7 +120,7 @@ static void drop_locked(const cxi_program *p, void *dead) {
 void cxi_program_release(const cxi_program *p) {
   if (!p || drop_shared(counted(p))) return;
   cxi_program *dead = NULL, *freed = NULL;
-  pthread_mutex_lock(&lock);
+  cxi_mutex_lock(&lock);
   drop_locked(p, &dead);
   while (dead) {
     cxi_program *q = dead;
@@ -130,7 +129,7 @@ void cxi_program_release(const cxi_program *p) {
     q->next = freed;
     freed = q;
   }
-  pthread_mutex_unlock(&lock);
+  cxi_mutex_unlock(&lock);
   while (freed) {
     cxi_program *q = freed;
     freed = q->next;
@@ -139,9 +138,9 @@ void cxi_program_release(const cxi_program *p) {
 }
 
 cxi_program_stats cxi_programs_now(void) {
-  pthread_mutex_lock(&lock);
+  cxi_mutex_lock(&lock);
   cxi_program_stats now = stats;
-  pthread_mutex_unlock(&lock);
+  cxi_mutex_unlock(&lock);
   return now;
 }
 

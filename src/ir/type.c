@@ -5,10 +5,10 @@
  * when it is half full, and the old one stays, since a reader may be in it. */
 #include "ir/type.h"
 
-#include <pthread.h>
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/mutex.h"
 
 enum { CHUNK = CXI_TYPE_CHUNK, MAX_CHUNKS = 1 << 14, FIRST_SLOTS = 1 << 11 };
 
@@ -27,7 +27,7 @@ typedef struct table {
   uint32_t slots[];
 } table;
 
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static cxi_mutex lock = { .mutex = PTHREAD_MUTEX_INITIALIZER };
 static table *current;                  /* published with release */
 static uint32_t n_types = CXI_N_DTYPES; /* under the lock */
 
@@ -108,10 +108,10 @@ static cxi_type intern(cx_dtype dtype, const cx_dims *shape) {
   if (type) return type;
   cx_aval aval = { dtype, *shape };
   if (!cxi_dims_valid(shape) || cxi_aval_bytes(&aval) < 0) return 0;
-  pthread_mutex_lock(&lock);
+  cxi_mutex_lock(&lock);
   type = find(current, hash, dtype, shape);
   if (!type) type = append(dtype, shape);
-  pthread_mutex_unlock(&lock);
+  cxi_mutex_unlock(&lock);
   return type;
 }
 

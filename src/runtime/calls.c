@@ -1,11 +1,11 @@
 /* calls.c - what a cx_jit function has compiled, and why. */
 #include "runtime/calls.h"
 
-#include <pthread.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/mutex.h"
 #include "calx/inspect.h"
 #include "trace/record.h"
 
@@ -23,7 +23,7 @@ typedef struct cxi_calls {
   struct cxi_calls *next; /* of all functions */
 } cxi_calls;
 
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static cxi_mutex lock = { .mutex = PTHREAD_MUTEX_INITIALIZER };
 static cxi_calls *all;
 
 /* -- compiled signatures, under the lock ---------------------------------- */
@@ -35,11 +35,11 @@ static void drop(cxi_compiled *c) {
 }
 
 static void compiled_free(struct cxi_compiled *c) {
-  pthread_mutex_lock(&lock);
+  cxi_mutex_lock(&lock);
   cxi_executable_release(c->exe);
   c->exe = NULL;
   drop(c);
-  pthread_mutex_unlock(&lock);
+  cxi_mutex_unlock(&lock);
 }
 
 static cxi_calls *calls_of(const cxi_code *code) {
@@ -187,7 +187,7 @@ static void note_miss(cxi_calls *calls, const cxi_invocation *call) {
 
 static void remember(const cxi_invocation *call, cxi_executable *exe) {
   cxi_compiled *made = cxi_alloc_zeroed(1, sizeof *made);
-  pthread_mutex_lock(&lock);
+  cxi_mutex_lock(&lock);
   /* Another thread may have remembered one since. */
   cxi_compiled *old = call->entry->compiled;
   cxi_calls *calls = calls_of(call->f->code);
@@ -207,14 +207,14 @@ static void remember(const cxi_invocation *call, cxi_executable *exe) {
   } else {
     cxi_free(made);
   }
-  pthread_mutex_unlock(&lock);
+  cxi_mutex_unlock(&lock);
 }
 
 cxi_executable *cxi_calls_executable(const cxi_invocation *call,
                                      const struct cxi_backend *backend,
                                      const bool *donate, cxi_error *error) {
   const cxi_code *code = call->f->code;
-  pthread_mutex_lock(&lock);
+  cxi_mutex_lock(&lock);
   cxi_compiled *kept = call->entry->compiled;
   cxi_executable *exe =
       kept && kept->exe ? cxi_executable_retain(kept->exe) : NULL;
@@ -222,7 +222,7 @@ cxi_executable *cxi_calls_executable(const cxi_invocation *call,
     code->calls->hits++;
     kept->used = ++code->calls->clock;
   }
-  pthread_mutex_unlock(&lock);
+  cxi_mutex_unlock(&lock);
   if (exe) return exe;
   exe = cxi_executable_for(call->entry->program, backend, donate, NULL, error);
   if (exe) remember(call, exe);
@@ -247,9 +247,9 @@ static const char *report(const cxi_calls *calls) {
 const char *cx_cache_report(cx_fn f) {
   char text[160];
   if (!f || !cxi_context_need() || !cxi_fn_check(f)) return "";
-  pthread_mutex_lock(&lock);
+  cxi_mutex_lock(&lock);
   const char *shown = f->code->calls ? report(f->code->calls) : NULL;
-  pthread_mutex_unlock(&lock);
+  cxi_mutex_unlock(&lock);
   if (shown) return shown;
   snprintf(text, sizeof text, "%.120s: nothing compiled\n", f->code->name);
   return cxi_string(text);

@@ -1,12 +1,12 @@
 /* executables.c - programs compiled once for the process, bounded. */
 #include "runtime/executables.h"
 
-#include <pthread.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "base/alloc.h"
 #include "base/hash.h"
+#include "base/mutex.h"
 #include "transforms/transforms.h"
 
 enum { BUCKETS = 1024 };
@@ -21,7 +21,7 @@ typedef struct kept {
   struct kept *next, *newer, *older;
 } kept;
 
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static cxi_mutex lock = { .mutex = PTHREAD_MUTEX_INITIALIZER };
 static kept *buckets[BUCKETS], *newest, *oldest;
 static size_t most_entries = 1024, most_bytes = (size_t)512 << 20;
 static cxi_executables_stats stats;
@@ -89,7 +89,7 @@ static void free_all(kept *k) {
 
 static cxi_executable *lookup(cxi_hash program, cxi_hash options,
                               const struct cxi_backend *backend) {
-  pthread_mutex_lock(&lock);
+  cxi_mutex_lock(&lock);
   kept *k = find(program, options, backend);
   cxi_executable *exe = k ? cxi_executable_retain(k->exe) : NULL;
   if (k && k != newest) {
@@ -100,7 +100,7 @@ static cxi_executable *lookup(cxi_hash program, cxi_hash options,
     stats.hits++;
   else
     stats.misses++;
-  pthread_mutex_unlock(&lock);
+  cxi_mutex_unlock(&lock);
   return exe;
 }
 
@@ -113,7 +113,7 @@ static void keep(cxi_hash program, cxi_hash options,
                .options = options,
                .backend = backend,
                .bytes = cxi_executable_bytes(exe) };
-  pthread_mutex_lock(&lock);
+  cxi_mutex_lock(&lock);
   kept *out = NULL;
   if (find(program, options, backend)) {
     out = k;
@@ -127,7 +127,7 @@ static void keep(cxi_hash program, cxi_hash options,
     stats.bytes += k->bytes;
     out = evict(most_entries, most_bytes);
   }
-  pthread_mutex_unlock(&lock);
+  cxi_mutex_unlock(&lock);
   free_all(out);
 }
 
@@ -163,25 +163,25 @@ cxi_executable *cxi_executable_for(const cxi_program *p,
 }
 
 void cxi_executables_limit(size_t entries, size_t bytes) {
-  pthread_mutex_lock(&lock);
+  cxi_mutex_lock(&lock);
   most_entries = entries;
   most_bytes = bytes;
   kept *out = evict(entries, bytes);
-  pthread_mutex_unlock(&lock);
+  cxi_mutex_unlock(&lock);
   free_all(out);
 }
 
 void cxi_executables_clear(void) {
-  pthread_mutex_lock(&lock);
+  cxi_mutex_lock(&lock);
   kept *out = evict(0, 0);
-  pthread_mutex_unlock(&lock);
+  cxi_mutex_unlock(&lock);
   free_all(out);
 }
 
 cxi_executables_stats cxi_executables_kept(void) {
-  pthread_mutex_lock(&lock);
+  cxi_mutex_lock(&lock);
   const cxi_executables_stats now = stats;
-  pthread_mutex_unlock(&lock);
+  cxi_mutex_unlock(&lock);
   return now;
 }
 

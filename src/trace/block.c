@@ -6,6 +6,7 @@
 #include <sys/mman.h>
 
 #include "base/alloc.h"
+#include "base/mutex.h"
 
 /* Classes: multiples of 64 bytes up to 1 KiB, then four steps per octave. */
 enum {
@@ -22,7 +23,7 @@ typedef struct waiting {
   struct waiting *next;
 } waiting;
 
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static cxi_mutex lock = { .mutex = PTHREAD_MUTEX_INITIALIZER };
 static waiting *classes[CLASSES];
 static cxi_block_stats stats;
 
@@ -163,7 +164,7 @@ void *cxi_block_take(size_t bytes, cxi_account *account, size_t *out_capacity) {
   *out_capacity = capacity;
   waiting *mine = own_take(class);
   if (mine) return mine;
-  pthread_mutex_lock(&lock);
+  cxi_mutex_lock(&lock);
   waiting *block = classes[class];
   if (block) {
     classes[class] = block->next;
@@ -171,7 +172,7 @@ void *cxi_block_take(size_t bytes, cxi_account *account, size_t *out_capacity) {
   } else {
     stats.fresh++;
   }
-  pthread_mutex_unlock(&lock);
+  cxi_mutex_unlock(&lock);
   if (block) return block;
   void *memory = fresh(capacity);
   if (!memory) {
@@ -187,7 +188,7 @@ void cxi_block_give(void *memory, size_t capacity, cxi_account *account) {
   int class = class_of(capacity, &exact);
   discharge(account, capacity);
   if (own_give(class, memory)) return;
-  pthread_mutex_lock(&lock);
+  cxi_mutex_lock(&lock);
   bool keep = stats.waiting_bytes + exact <= WAITING_MOST;
   if (keep) {
     waiting *block = memory;
@@ -195,14 +196,14 @@ void cxi_block_give(void *memory, size_t capacity, cxi_account *account) {
     classes[class] = block;
     stats.waiting_bytes += exact;
   }
-  pthread_mutex_unlock(&lock);
+  cxi_mutex_unlock(&lock);
   if (!keep) discard(memory);
 }
 
 void cxi_blocks_trim(void) {
   waiting *all = NULL;
   own_flush(NULL);
-  pthread_mutex_lock(&lock);
+  cxi_mutex_lock(&lock);
   for (int c = 0; c < CLASSES; c++) {
     while (classes[c]) {
       waiting *block = classes[c];
@@ -212,7 +213,7 @@ void cxi_blocks_trim(void) {
     }
   }
   stats.waiting_bytes = 0;
-  pthread_mutex_unlock(&lock);
+  cxi_mutex_unlock(&lock);
   while (all) {
     waiting *next = all->next;
     discard(all);
@@ -221,8 +222,8 @@ void cxi_blocks_trim(void) {
 }
 
 cxi_block_stats cxi_blocks_now(void) {
-  pthread_mutex_lock(&lock);
+  cxi_mutex_lock(&lock);
   cxi_block_stats now = stats;
-  pthread_mutex_unlock(&lock);
+  cxi_mutex_unlock(&lock);
   return now;
 }

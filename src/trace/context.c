@@ -4,13 +4,14 @@
 #include <pthread.h>
 
 #include "base/alloc.h"
+#include "base/mutex.h"
 #include "ops/ops.h"
 #include "trace/device.h"
 #include "trace/function.h"
 #include "trace/tracer.h"
 
 _Thread_local cx_ctx *cxi_context_current;
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static cxi_mutex lock = { .mutex = PTHREAD_MUTEX_INITIALIZER };
 static cx_ctx *all;
 
 /* -- operations without a context ----------------------------------------- */
@@ -55,9 +56,9 @@ cx_ctx *cxi_context_need(void) {
 }
 
 bool cxi_context_last(void) {
-  pthread_mutex_lock(&lock);
+  cxi_mutex_lock(&lock);
   const bool last = !all;
-  pthread_mutex_unlock(&lock);
+  cxi_mutex_unlock(&lock);
   return last;
 }
 
@@ -78,10 +79,10 @@ cx_ctx *cxi_context_make(const cxi_device *device, cx_open_opt opt) {
     cxi_free(ctx);
     return NULL;
   }
-  pthread_mutex_lock(&lock);
+  cxi_mutex_lock(&lock);
   ctx->next = all;
   all = ctx;
-  pthread_mutex_unlock(&lock);
+  cxi_mutex_unlock(&lock);
   return ctx;
 }
 
@@ -91,9 +92,9 @@ static bool is_listed(const cx_ctx *ctx) { /* under the lock */
   return at != NULL;
 }
 static bool is_open(const cx_ctx *ctx) {
-  pthread_mutex_lock(&lock);
+  cxi_mutex_lock(&lock);
   const bool open = is_listed(ctx);
-  pthread_mutex_unlock(&lock);
+  cxi_mutex_unlock(&lock);
   return open;
 }
 
@@ -115,7 +116,7 @@ static bool move_to(cx_ctx *ctx, bool closing) {
     pthread_once(&once, make_key);
     watched = pthread_setspecific(at_exit, &watched) == 0;
   }
-  pthread_mutex_lock(&lock);
+  cxi_mutex_lock(&lock);
   const bool good = !ctx || closing || is_listed(ctx);
   if (good && cxi_context_current) cxi_context_current->n_inside--;
   if (good && ctx) {
@@ -123,7 +124,7 @@ static bool move_to(cx_ctx *ctx, bool closing) {
     ctx->thread = pthread_self();
     ctx->entered = true;
   }
-  pthread_mutex_unlock(&lock);
+  cxi_mutex_unlock(&lock);
   if (good) cxi_context_current = ctx;
   return good;
 }
@@ -145,14 +146,14 @@ cx_ctx *cx_use(cx_ctx *ctx) {
 
 /* From the list, unless another thread is in it. */
 static bool unlink_context(cx_ctx *ctx) {
-  pthread_mutex_lock(&lock);
+  cxi_mutex_lock(&lock);
   const bool alone = ctx->n_inside == (ctx == cxi_context_current);
   for (cx_ctx **at = &all; alone && *at; at = &(*at)->next) {
     if (*at != ctx) continue;
     *at = ctx->next;
     break;
   }
-  pthread_mutex_unlock(&lock);
+  cxi_mutex_unlock(&lock);
   return alone;
 }
 
@@ -186,7 +187,7 @@ void cx_close(cx_ctx *ctx) {
 /* Contexts that another thread has entered are not looked into. */
 bool cxi_context_elsewhere(uint32_t serial) {
   bool found = false;
-  pthread_mutex_lock(&lock);
+  cxi_mutex_lock(&lock);
   for (const cx_ctx *c = all; c && !found; c = c->next) {
     if (c == cxi_context_current ||
         (c->entered && !pthread_equal(c->thread, pthread_self())))
@@ -196,7 +197,7 @@ bool cxi_context_elsewhere(uint32_t serial) {
     for (uint32_t i = 0; i < c->n_kept && !found; i++)
       found = c->kept[i].serial == serial;
   }
-  pthread_mutex_unlock(&lock);
+  cxi_mutex_unlock(&lock);
   return found;
 }
 
@@ -204,13 +205,13 @@ bool cxi_context_elsewhere(uint32_t serial) {
  * scope; NULL: none. */
 cx_ctx *cxi_context_of_scope(uint32_t serial) {
   cx_ctx *found = NULL;
-  pthread_mutex_lock(&lock);
+  cxi_mutex_lock(&lock);
   for (cx_ctx *c = all; c && !found; c = c->next) {
     if (c->entered && !pthread_equal(c->thread, pthread_self())) continue;
     for (uint32_t i = 0; i < c->n_scopes && !found; i++)
       if (c->scopes[i].serial == serial) found = c;
   }
-  pthread_mutex_unlock(&lock);
+  cxi_mutex_unlock(&lock);
   return found;
 }
 

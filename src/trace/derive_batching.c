@@ -2,10 +2,10 @@
  * traced when a batch of a size is asked for. */
 #include "trace/derive.h"
 
-#include <pthread.h>
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/mutex.h"
 #include "ir/batching.h"
 #include "trace/axes.h"
 
@@ -26,7 +26,7 @@ typedef struct rule {
   cxi_sig args, out; /* a tuple; f's result */
 } rule;
 
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static cxi_mutex lock = { .mutex = PTHREAD_MUTEX_INITIALIZER };
 static rule *rules;
 static uint32_t n_rules, cap_rules;
 
@@ -37,10 +37,10 @@ static bool same_rule(const rule *a, const rule *b) {
 }
 
 static bool find_rule(int64_t number, rule *out) {
-  pthread_mutex_lock(&lock);
+  cxi_mutex_lock(&lock);
   const bool known = number > 0 && number <= n_rules;
   if (known) *out = rules[number - 1];
-  pthread_mutex_unlock(&lock);
+  cxi_mutex_unlock(&lock);
   return known;
 }
 
@@ -248,7 +248,7 @@ static const cxi_batching installed = { fits, rule_program };
 
 /* Equal rules have one number; 0 without memory. */
 static uint32_t number_of(const rule *r) {
-  pthread_mutex_lock(&lock);
+  cxi_mutex_lock(&lock);
   cxi_batching_installed = &installed;
   uint32_t i = 0;
   while (i < n_rules && !same_rule(&rules[i], r)) i++;
@@ -258,7 +258,7 @@ static uint32_t number_of(const rule *r) {
     else
       i = UINT32_MAX;
   }
-  pthread_mutex_unlock(&lock);
+  cxi_mutex_unlock(&lock);
   return i + 1;
 }
 

@@ -1,11 +1,11 @@
 /* function.c - cx_fn: interned code and the arrays it captured. */
 #include "trace/function.h"
 
-#include <pthread.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/mutex.h"
 #include "ops/ops.h"
 #include "trace/record.h"
 #include "trace/tracer.h"
@@ -13,7 +13,7 @@
 /* -- the table of codes --------------------------------------------------- */
 
 enum { BUCKETS = 4096, LONGEST_NAME = 160 };
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static cxi_mutex lock = { .mutex = PTHREAD_MUTEX_INITIALIZER };
 static cxi_code *buckets[BUCKETS];
 
 void cxi_code_draft(cxi_code *draft, cxi_code_kind kind, const char *name) {
@@ -83,14 +83,14 @@ const cxi_code *cxi_code_intern(cxi_code *draft, cxi_bytes *key) {
     cxi_report_memory();
     return NULL;
   }
-  pthread_mutex_lock(&lock);
+  cxi_mutex_lock(&lock);
   const cxi_code *known = find_code(draft);
   cxi_code *code = known ? NULL : make_code(draft);
   if (code) {
     code->next = buckets[code->hash.lo % BUCKETS];
     buckets[code->hash.lo % BUCKETS] = code;
   }
-  pthread_mutex_unlock(&lock);
+  cxi_mutex_unlock(&lock);
   if (code) return code;
   cxi_code_discard(draft);
   if (!known) cxi_report_memory();
@@ -116,7 +116,7 @@ static void make_free(struct cx_fn_ *f) {
 }
 
 static struct cx_fn_ *fn_make(void) {
-  pthread_mutex_lock(&lock);
+  cxi_mutex_lock(&lock);
   if (n_free <= QUARANTINE) {
     struct cx_fn_ *slab = cxi_alloc_zeroed(SLAB, sizeof *slab);
     for (int i = 0; slab && i < SLAB; i++) {
@@ -133,7 +133,7 @@ static struct cx_fn_ *fn_make(void) {
     n_free--;
     f->next = NULL;
   }
-  pthread_mutex_unlock(&lock);
+  cxi_mutex_unlock(&lock);
   return f;
 }
 
@@ -143,9 +143,9 @@ void cxi_functions_release(struct cx_fn_ *f) {
     for (uint32_t i = 0; i < f->n_captures; i++)
       cxi_item_release(f->captures[i]);
     cxi_free(f->captures);
-    pthread_mutex_lock(&lock);
+    cxi_mutex_lock(&lock);
     make_free(f);
-    pthread_mutex_unlock(&lock);
+    cxi_mutex_unlock(&lock);
     f = next;
   }
 }

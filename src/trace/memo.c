@@ -1,17 +1,17 @@
 /* memo.c - the table of resolved requests: one for the process, bounded. */
-#include <pthread.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/mutex.h"
 #include "ops/ops.h"
 #include "trace/axes.h"
 #include "trace/call.h"
 
 enum { BUCKETS = 8192, DEEPEST = 200 };
 
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static cxi_mutex lock = { .mutex = PTHREAD_MUTEX_INITIALIZER };
 static cxi_entry *buckets[BUCKETS], *newest, *oldest;
 static uint64_t n_hits, n_traces, n_entries;
 static size_t n_bytes, most_entries = 8192, most_bytes = (size_t)1 << 30;
@@ -130,7 +130,7 @@ static void release_all(cxi_entry *e) {
 
 /* The entry of the table, if another thread was first; takes e. */
 static cxi_entry *insert(cxi_entry *e) {
-  pthread_mutex_lock(&lock);
+  cxi_mutex_lock(&lock);
   cxi_entry *known = find(e->hash, e->key, e->n_key), *out = NULL;
   if (known) {
     cxi_entry_retain(known);
@@ -143,7 +143,7 @@ static cxi_entry *insert(cxi_entry *e) {
     n_bytes += e->bytes;
     out = evict(most_entries, most_bytes);
   }
-  pthread_mutex_unlock(&lock);
+  cxi_mutex_unlock(&lock);
   release_all(out);
   if (!known) return e;
   cxi_entry_release(e);
@@ -151,25 +151,25 @@ static cxi_entry *insert(cxi_entry *e) {
 }
 
 void cxi_resolves_limit(size_t entries, size_t bytes) {
-  pthread_mutex_lock(&lock);
+  cxi_mutex_lock(&lock);
   most_entries = entries;
   most_bytes = bytes;
   cxi_entry *out = evict(entries, bytes);
-  pthread_mutex_unlock(&lock);
+  cxi_mutex_unlock(&lock);
   release_all(out);
 }
 
 void cxi_resolves_clear(void) {
-  pthread_mutex_lock(&lock);
+  cxi_mutex_lock(&lock);
   cxi_entry *out = evict(0, 0);
-  pthread_mutex_unlock(&lock);
+  cxi_mutex_unlock(&lock);
   release_all(out);
 }
 
 cxi_resolve_stats cxi_resolves_now(void) {
-  pthread_mutex_lock(&lock);
+  cxi_mutex_lock(&lock);
   const cxi_resolve_stats now = { n_hits, n_traces, n_entries };
-  pthread_mutex_unlock(&lock);
+  cxi_mutex_unlock(&lock);
   return now;
 }
 
@@ -313,7 +313,7 @@ cxi_entry *cxi_resolve(cxi_request *q) {
   fill_key(q, key);
   const uint32_t bytes = words * (uint32_t)sizeof *key;
   const cxi_hash hash = cxi_hash_bytes(key, bytes);
-  pthread_mutex_lock(&lock);
+  cxi_mutex_lock(&lock);
   cxi_entry *entry = find(hash, key, bytes);
   if (entry) {
     cxi_entry_retain(entry);
@@ -325,7 +325,7 @@ cxi_entry *cxi_resolve(cxi_request *q) {
   } else {
     n_traces++;
   }
-  pthread_mutex_unlock(&lock);
+  cxi_mutex_unlock(&lock);
   if (!entry) entry = resolve_new(q, key, bytes, hash);
   if (key != few) cxi_free(key);
   return entry;

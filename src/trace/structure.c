@@ -1,10 +1,10 @@
 /* structure.c - structures of trees, interned for the process. */
-#include <pthread.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "base/alloc.h"
 #include "base/hash.h"
+#include "base/mutex.h"
 #include "trace/item.h"
 
 /* Structures stand in chunks that never move, so that reading takes no lock:
@@ -17,7 +17,7 @@ typedef struct known {
   uint32_t next; /* in its bucket; 0: none */
 } known;
 
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static cxi_mutex lock = { .mutex = PTHREAD_MUTEX_INITIALIZER };
 static known *chunks[CHUNKS];
 static uint32_t n_known = 1, n_buckets, *buckets;
 
@@ -110,7 +110,7 @@ static cxi_sig intern(cxi_structure s) {
   const bool failed = bytes.failed;
   cxi_bytes_free(&bytes);
   if (failed) return 0;
-  pthread_mutex_lock(&lock);
+  cxi_mutex_lock(&lock);
   cxi_sig sig = 0;
   for (uint32_t id = n_buckets ? buckets[hash.lo % n_buckets] : 0; id && !sig;
        id = known_at(id)->next) {
@@ -119,7 +119,7 @@ static cxi_sig intern(cxi_structure s) {
       sig = k->structure.sig;
   }
   if (!sig) sig = append(&s, hash);
-  pthread_mutex_unlock(&lock);
+  cxi_mutex_unlock(&lock);
   return sig;
 }
 

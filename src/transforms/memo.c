@@ -4,10 +4,10 @@
  * programs are interned, so both get the same ones. Failures are not kept. */
 #include "transforms/memo.h"
 
-#include <pthread.h>
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/mutex.h"
 #include "transforms/transforms.h"
 
 typedef struct entry {
@@ -22,7 +22,7 @@ typedef struct entry {
   unsigned char key[];
 } entry;
 
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static cxi_mutex lock = { .mutex = PTHREAD_MUTEX_INITIALIZER };
 static struct {
   entry **buckets;
   size_t n_buckets, n, limit;
@@ -134,7 +134,7 @@ static bool hold_both(const entry *e, cxi_memo *out) {
 bool cxi_memo_find(const cxi_bytes *key, cxi_memo *out) {
   if (key->failed) return false;
   const uint64_t hash = cxi_hash_bytes(key->data, key->n).lo;
-  pthread_mutex_lock(&lock);
+  cxi_mutex_lock(&lock);
   entry *e = find(key, hash);
   const bool found = e && hold_both(e, out);
   cxi_memo_stats *stats = &table.stats[transform_of(key)];
@@ -145,7 +145,7 @@ bool cxi_memo_find(const cxi_bytes *key, cxi_memo *out) {
   } else {
     stats->misses++;
   }
-  pthread_mutex_unlock(&lock);
+  cxi_mutex_unlock(&lock);
   return found;
 }
 
@@ -170,7 +170,7 @@ static entry *entry_make(const cxi_bytes *key, uint64_t hash,
 void cxi_memo_keep(const cxi_bytes *key, const cxi_memo *result) {
   if (key->failed) return;
   const uint64_t hash = cxi_hash_bytes(key->data, key->n).lo;
-  pthread_mutex_lock(&lock);
+  cxi_mutex_lock(&lock);
   entry *e = NULL;
   if (table.limit > 0 && !find(key, hash) && make_room())
     e = entry_make(key, hash, result);
@@ -182,36 +182,36 @@ void cxi_memo_keep(const cxi_bytes *key, const cxi_memo *result) {
     table.stats[e->transform].entries++;
     while (table.n > table.limit) drop_oldest();
   }
-  pthread_mutex_unlock(&lock);
+  cxi_mutex_unlock(&lock);
 }
 
 /* -- for tests and the runtime -------------------------------------------- */
 
 cxi_memo_stats cxi_memos_now(const char *transform) {
   cxi_memo_stats sum = { 0 };
-  pthread_mutex_lock(&lock);
+  cxi_mutex_lock(&lock);
   for (int i = 0; i < CXI_N_TRANSFORMS; i++) {
     if (transform && strcmp(transform, names[i]) != 0) continue;
     sum.hits += table.stats[i].hits;
     sum.misses += table.stats[i].misses;
     sum.entries += table.stats[i].entries;
   }
-  pthread_mutex_unlock(&lock);
+  cxi_mutex_unlock(&lock);
   return sum;
 }
 
 void cxi_memos_clear(void) {
-  pthread_mutex_lock(&lock);
+  cxi_mutex_lock(&lock);
   while (table.n > 0) drop_oldest();
   cxi_free(table.buckets);
   table.buckets = NULL;
   table.n_buckets = 0;
-  pthread_mutex_unlock(&lock);
+  cxi_mutex_unlock(&lock);
 }
 
 void cxi_memos_limit(size_t entries) {
-  pthread_mutex_lock(&lock);
+  cxi_mutex_lock(&lock);
   table.limit = entries;
   while (table.n > table.limit) drop_oldest();
-  pthread_mutex_unlock(&lock);
+  cxi_mutex_unlock(&lock);
 }

@@ -3,7 +3,6 @@
 #include "backends/cpu/code_plugin.h"
 
 #include <dlfcn.h>
-#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,8 +10,9 @@
 #include "backends/cpu/code_worker.h"
 #include "base/build.h"
 #include "base/isa.h"
+#include "base/mutex.h"
 
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static cxi_mutex lock = { .mutex = PTHREAD_MUTEX_INITIALIZER };
 static bool tried;
 static const char *why = "";
 static const cxi_plugin *plugin;
@@ -97,13 +97,13 @@ static void open_plugin(void) {
 }
 
 const cxi_plugin *cxi_code_plugin(const char **out_why) {
-  pthread_mutex_lock(&lock);
+  cxi_mutex_lock(&lock);
   const bool first = !tried;
   if (first) open_plugin();
   tried = true;
   *out_why = why;
   const cxi_plugin *found = plugin;
-  pthread_mutex_unlock(&lock);
+  cxi_mutex_unlock(&lock);
   if (first && found) cxi_code_watch_exit();
   return found;
 }

@@ -7,11 +7,12 @@
 
 #include "backends/cpu/code.h"
 #include "base/fpu.h"
+#include "base/mutex.h"
 #include "base/pool.h"
 
 enum { MOST_WORKERS = 4, STACK_BYTES = 8 << 20 };
 
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static cxi_mutex lock = { .mutex = PTHREAD_MUTEX_INITIALIZER };
 static pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
 static cxi_coding *first, *last; /* the queue */
 static pthread_t workers[MOST_WORKERS];
@@ -23,7 +24,7 @@ static bool retire; /* workers are to end */
 static _Thread_local bool busy;
 
 void cxi_code_wait(void) {
-  pthread_cond_wait(&changed, &lock);
+  pthread_cond_wait(&changed, &lock.mutex);
 }
 
 void cxi_code_changed(void) {
@@ -44,26 +45,30 @@ static void open_all(void) {
   cxi_code_changed();
 }
 
-/* A thread that is busy forks if code calls its host back: never. */
+/* A thread that is busy forks if code calls its host back: never. The lock is
+ * left open for who waits for it with others that the fork takes next. */
 static void before_fork(void) {
-  pthread_mutex_lock(&lock);
+  cxi_mutex_lock(&lock);
   close_all();
+  cxi_mutex_unlock(&lock);
 }
 
 static void after_fork_parent(void) {
+  cxi_mutex_lock(&lock);
   open_all();
-  pthread_mutex_unlock(&lock);
+  cxi_mutex_unlock(&lock);
 }
 
 /* The child has none of the threads: its loops ask again. */
 static void after_fork_child(void) {
   static const pthread_cond_t fresh = PTHREAD_COND_INITIALIZER;
+  cxi_mutex_lock(&lock);
   changed = fresh;
   while (first) cxi_code_unqueue(first);
   n_workers = n_idle = 0;
   retire = false;
   open_all();
-  pthread_mutex_unlock(&lock);
+  cxi_mutex_unlock(&lock);
 }
 
 /* Under the lock, with nobody busy, nor to be: waits for the threads' end. */
@@ -74,9 +79,9 @@ static void end_workers(void) {
   n_workers = 0;
   retire = true;
   cxi_code_changed();
-  pthread_mutex_unlock(&lock);
+  cxi_mutex_unlock(&lock);
   for (int i = 0; i < n; i++) pthread_join(old[i], NULL);
-  pthread_mutex_lock(&lock);
+  cxi_mutex_lock(&lock);
   retire = false;
 }
 
@@ -84,18 +89,21 @@ static void end_workers(void) {
  * on an error of its own, does not wait for itself. */
 static void at_exit(void) {
   if (busy) return;
-  pthread_mutex_lock(&lock);
+  cxi_mutex_lock(&lock);
   ended = true;
   while (n_busy) cxi_code_wait();
   end_workers();
-  pthread_mutex_unlock(&lock);
+  cxi_mutex_unlock(&lock);
 }
 
 void cxi_code_watch_exit(void) {
   atexit(at_exit);
 }
 
+/* What is to come before a fork goes backwards: this comes before the locks
+ * are taken, as the list of them is there first. */
 static void watch_process(void) {
+  cxi_mutex_list(&lock);
   pthread_atfork(before_fork, after_fork_parent, after_fork_child);
   cxi_code_watch_exit();
 }
@@ -103,11 +111,11 @@ static void watch_process(void) {
 void cxi_code_lock(void) {
   static pthread_once_t once = PTHREAD_ONCE_INIT;
   pthread_once(&once, watch_process);
-  pthread_mutex_lock(&lock);
+  cxi_mutex_lock(&lock);
 }
 
 void cxi_code_unlock(void) {
-  pthread_mutex_unlock(&lock);
+  cxi_mutex_unlock(&lock);
 }
 
 /* -- taking a loop on ------------------------------------------------------ */
@@ -150,7 +158,7 @@ void cxi_code_unqueue(cxi_coding *coding) {
 static void *run_worker(void *unused) {
   (void)unused;
   cxi_fpu_enter(); /* the mode of who started it is its own */
-  pthread_mutex_lock(&lock);
+  cxi_mutex_lock(&lock);
   while (!retire) {
     cxi_coding *coding = first;
     if (!coding || !cxi_code_take(coding, false)) {
@@ -159,11 +167,11 @@ static void *run_worker(void *unused) {
       n_idle--;
       continue;
     }
-    pthread_mutex_unlock(&lock);
+    cxi_mutex_unlock(&lock);
     work(coding);
-    pthread_mutex_lock(&lock);
+    cxi_mutex_lock(&lock);
   }
-  pthread_mutex_unlock(&lock);
+  cxi_mutex_unlock(&lock);
   return NULL;
 }
 
@@ -205,10 +213,10 @@ bool cxi_code_queue(cxi_coding *coding, void (*make)(cxi_coding *coding)) {
 
 void cxi_code_settle(void) {
   if (busy) return;
-  pthread_mutex_lock(&lock);
+  cxi_mutex_lock(&lock);
   close_all();
   while (first) cxi_code_unqueue(first);
   end_workers();
   open_all();
-  pthread_mutex_unlock(&lock);
+  cxi_mutex_unlock(&lock);
 }

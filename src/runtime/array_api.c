@@ -113,40 +113,47 @@ cx cx_spec_like_(cx tree, const char *at) {
 
 /* -- out ------------------------------------------------------------------ */
 
-const void *cxi_elements(const char *what, cx a, cxi_item *out,
-                         uint64_t *store) {
-  *out = cxi_number_strong(cxi_item_for(what, a));
+/* Why an item, that of handle a or a leaf in it, has no elements. */
+static void report_no_elements(const char *what, cx a, cxi_item item) {
   char type[128] = "";
-  if (cxi_item_is_leaf(*out))
-    cxi_aval_print(type, sizeof type, cxi_type_aval(out->type));
-  switch (out->kind) {
+  if (cxi_item_is_leaf(item))
+    cxi_aval_print(type, sizeof type, cxi_type_aval(item.type));
+  switch (item.kind) {
   case CXI_ITEM_POISON:
-    return NULL;
-  case CXI_ITEM_NUMBER:
-    *store = out->as.bits;
-    return store;
+    break;
   case CXI_ITEM_ARRAY:
-    if (cxi_array_alive(out->as.array)) return out->as.array->data;
-    cxi_report_donated(what, out->as.array);
-    return NULL;
+    cxi_report_donated(what, item.as.array);
+    break;
   case CXI_ITEM_TRACER:
     cxi_reportf(CX_ETRACE,
                 "%s: the value of %s is not known while tracing %s; use"
                 " cx_cond, cx_while or return it",
                 what, type, cxi_context_now()->trace->name);
-    return NULL;
+    break;
   case CXI_ITEM_SPEC:
     cxi_reportf(CX_ETRACE, "%s: %s is a spec, it has no value", what, type);
-    return NULL;
+    break;
   case CXI_ITEM_TREE:
     cxi_reportf(CX_ETREE, "%s: an array is needed, this is %s", what,
                 cx_show(a));
-    return NULL;
+    break;
   default:
     cxi_reportf(CX_ETREE, "%s: an array is needed, got %s", what,
-                out->kind == CXI_ITEM_NONE ? "none" : "nothing");
-    return NULL;
+                item.kind == CXI_ITEM_NONE ? "none" : "nothing");
   }
+}
+
+const void *cxi_elements(const char *what, cx a, cxi_item *out,
+                         uint64_t *store) {
+  *out = cxi_number_strong(cxi_item_for(what, a));
+  if (out->kind == CXI_ITEM_NUMBER) {
+    *store = out->as.bits;
+    return store;
+  }
+  if (out->kind == CXI_ITEM_ARRAY && cxi_array_alive(out->as.array))
+    return out->as.array->data;
+  report_no_elements(what, a, *out);
+  return NULL;
 }
 
 const void *cxi_array_elements(const char *what, cx a, cxi_item *out) {
@@ -233,14 +240,23 @@ const void *cx_data_(cx a, const char *at) {
   return data;
 }
 
+/* False after the first leaf without elements. Recursion is bounded by
+ * CXI_TREE_DEPTH_MOST. */
+static bool wait_for(cx tree, cxi_item item) {
+  if (item.kind == CXI_ITEM_ARRAY && cxi_array_alive(item.as.array))
+    return true;
+  if (item.kind == CXI_ITEM_TREE) {
+    for (uint32_t i = 0; i < item.as.tree->n; i++)
+      if (!wait_for(tree, item.as.tree->items[i])) return false;
+    return true;
+  }
+  if (!cxi_item_is_leaf(item) || item.kind == CXI_ITEM_NUMBER) return true;
+  report_no_elements("wait", tree, item);
+  return false;
+}
+
 /* On the CPU nothing runs ahead: a wait only asks for the values. */
 void cx_wait_(cx tree, const char *at) {
   cxi_name before __attribute__((cleanup(cxi_left), unused)) = cxi_enter(at);
-  const uint32_t n = cxi_item_leaves(cxi_item_for("wait", tree));
-  for (uint32_t i = 0; i < n; i++) {
-    cxi_item item;
-    uint64_t store;
-    if (!cxi_elements("wait", cx_leaf_(tree, (int)i, NULL), &item, &store))
-      return;
-  }
+  wait_for(tree, cxi_item_for("wait", tree));
 }

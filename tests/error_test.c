@@ -64,6 +64,31 @@ static void values_are_not_known_while_tracing(void **state) {
                           " step; use cx_cond, cx_while or return it");
 }
 
+CX_DEF(waits, x) {
+  cx_wait(cx_tuple(1, x));
+  return x;
+}
+
+static void a_wait_looks_at_each_leaf(void **state) {
+  (void)state;
+  CX_SCOPE;
+  cx m = cx_ones(CX_F32, 3), r;
+  cx tree = cx_tuple(1.5, cx_dict("a", m, "b", cx_none()));
+  cx_wait(tree);
+  cx_wait(cx_none());
+  assert_good();
+  r = cx_call(cx_jit(CX_FN(donated), .donate = CX_ARGS(0)), m);
+  cx_wait(tree);
+  assert_error(CX_ELIFETIME,
+               "wait: this array (f32[3]) was donated to donated");
+  cx_wait(cx_tuple(r, cx_spec(CX_F32, 2)));
+  assert_error(CX_ETRACE, "wait: f32[2] is a spec, it has no value");
+  r = cx_call(CX_FN(waits), cx_ones(CX_F32, 4));
+  assert_error(CX_ETRACE, "wait: the value of f32[4] is not known while"
+                          " tracing waits");
+  (void)r;
+}
+
 static void carries_are_compared_leaf_by_leaf(void **state) {
   (void)state;
   CX_SCOPE;
@@ -276,6 +301,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
     cmocka_unit_test(golden_messages),
     cmocka_unit_test(values_are_not_known_while_tracing),
+    cmocka_unit_test(a_wait_looks_at_each_leaf),
     cmocka_unit_test(carries_are_compared_leaf_by_leaf),
     cmocka_unit_test(donations_are_checked),
     cmocka_unit_test(handles_end),

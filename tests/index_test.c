@@ -329,6 +329,58 @@ static void test_loop_gradient(void **state) {
   assert_true(twice < 2 * once + once / 10);
 }
 
+/* A scatter in clip mode has the derivatives of the one that gets the clipped
+ * indices; a place's cotangent is shared out whole (decision 0028). */
+static void check_clipped(const char *name) {
+  static const int32_t indices[2][6] = { { -3, 9, 1, 2, 4, -1 },
+                                         { 0, 3, 1, 2, 3, 0 } };
+  char text[512];
+  snprintf(
+      text, sizeof text,
+      "program @main(%%0: f64[4], %%1: i32[6,1], %%2: f64[6]) { %%3: "
+      "f64[4] = %s[window=(), inserted=(0), start_map=(0), operand_batch=(), "
+      "index_batch=(), mode=clip, sorted=false, unique=false] %%0, %%1, "
+      "%%2 return %%3 }",
+      name);
+  cxi_error error = { 0 };
+  const bool wrt[3] = { true, false, true }, ct[1] = { true };
+  cxi_hold_enter();
+  const cxi_program *p = cxi_program_parse(text, strlen(text), &error);
+  assert_non_null(p);
+  const cxi_program *v = cxi_vjp(p, wrt, ct, &error);
+  assert_non_null(v);
+  cxi_view in[4], out[2][3];
+  uint64_t seed = 7;
+  for (int i = 0; i < 4; i++)
+    in[i] = array_random(*cxi_type_aval(v->values[i].type), &seed);
+  double *x = in[0].data, *updates = in[2].data;
+  x[2] = updates[3]; /* a tie, and one of clipped updates */
+  updates[1] = updates[4];
+  for (int k = 0; k < 2; k++) {
+    memcpy(in[1].data, indices[k], sizeof indices[k]);
+    assert_true(cxi_reference_run(v, in, NULL, out[k], &error));
+  }
+  double given = 0, shared = 0;
+  for (int i = 0; i < 4; i++) {
+    given += array_get(&in[3], i), shared += array_get(&out[0][1], i);
+    assert_true(array_get(&out[0][1], i) == array_get(&out[1][1], i));
+  }
+  for (int i = 0; i < 6; i++) {
+    shared += array_get(&out[0][2], i);
+    assert_true(array_get(&out[0][2], i) == array_get(&out[1][2], i));
+  }
+  assert_true(fabs(given - shared) < 1e-12);
+  for (int i = 0; i < 4; i++) array_free(&in[i]);
+  for (int i = 0; i < 6; i++) array_free(&out[i / 3][i % 3]);
+  cxi_program_release(p);
+  cxi_hold_leave();
+}
+static void test_clipped_gradient(void **state) {
+  (void)state;
+  check_clipped("scatter_min");
+  check_clipped("scatter_max");
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
     cmocka_unit_test_prestate(test_row_values, &family),
@@ -336,6 +388,7 @@ int main(void) {
     cmocka_unit_test_prestate(test_row_rules, &family),
     cmocka_unit_test(test_in_place),
     cmocka_unit_test(test_loop_gradient),
+    cmocka_unit_test(test_clipped_gradient),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

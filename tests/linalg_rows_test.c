@@ -110,10 +110,23 @@ static const row_error errors[] = {
 static row_group family = { values,        COUNT(values), errors,
                             COUNT(errors), NULL,          0 };
 
+/* The derivative of what is read, the lower triangle: of a matrix that is not
+ * symmetric (decision 0028). */
+static void test_cholesky_rules(void **state) {
+  (void)state;
+  check_rules_of(
+      "program @main(%0: f64[3,3]) { %1: i32[3,3] = iota[type=i32, "
+      "shape=(3,3), axis=0] %2: i32[3,3] = iota[type=i32, shape=(3,3), axis=1] "
+      "%3: bool[3,3] = eq %1, %2 %4: f64[3,3] = convert[type=f64] %3 "
+      "%5: f64[3,3] = mul %4, 4:f64 %6: f64[3,3] = add %5, %0 "
+      "%7: f64[3,3] = cholesky %6 return %7 }");
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
     cmocka_unit_test_prestate(test_row_values, &family),
     cmocka_unit_test_prestate(test_row_errors, &family),
+    cmocka_unit_test(test_cholesky_rules),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

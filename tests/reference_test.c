@@ -93,6 +93,38 @@ static void check_nothing(const cxi_view *out) {
   (void)out;
 }
 
+/* What a scan of so many steps allocates: its body has calls within calls, a
+ * loop of its own and a row with a workspace. */
+static uint64_t calls_of_steps(int steps) {
+  char text[1200];
+  snprintf(text, sizeof text,
+           "program @twice(%%0: f32[60]) { %%1: f32[60] = add %%0, %%0"
+           " return %%1 }"
+           "program @inner(%%0: f32[60]) {"
+           " %%1: f32[60] = jit[body=@twice] %%0 return %%1 }"
+           "program @body(%%0: f32[60]) {"
+           " %%1: f32[60] = cumsum[axis=0, reverse=false] %%0"
+           " %%2: f32[60] = jit[body=@inner] %%1"
+           " %%3: f32[60] = sort[axis=0, n_keys=1, stable=true] %%2"
+           " %%4: f32[60] = scan[body=@inner, length=3, reverse=false,"
+           " n_consts=0, n_carry=1, unroll=1] %%3"
+           " %%5: f32[60] = sub %%4, %%4 return %%5 }"
+           "program @main(%%0: f32[60]) {"
+           " %%1: f32[60] = scan[body=@body, length=%d, reverse=false,"
+           " n_consts=0, n_carry=1, unroll=1] %%0 return %%1 }",
+           steps);
+  const uint64_t before = cxi_alloc_now().calls;
+  run(text, check_nothing);
+  return cxi_alloc_now().calls - before;
+}
+
+/* The steps of a loop after the first few take nothing from the allocator. */
+static void test_steps(void **state) {
+  (void)state;
+  calls_of_steps(1);
+  assert_int_equal(calls_of_steps(300), calls_of_steps(5));
+}
+
 /* Calls in calls: 10,000 deep, without recursion. */
 static void test_deep_calls(void **state) {
   (void)state;
@@ -146,9 +178,8 @@ static void test_failures(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-    cmocka_unit_test(test_outputs),
-    cmocka_unit_test(test_in_place),
-    cmocka_unit_test(test_deep_calls),
+    cmocka_unit_test(test_outputs),  cmocka_unit_test(test_in_place),
+    cmocka_unit_test(test_steps),    cmocka_unit_test(test_deep_calls),
     cmocka_unit_test(test_failures),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

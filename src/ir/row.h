@@ -177,8 +177,13 @@ struct cxi_row {
   double lo, hi;
 };
 const cxi_row *cxi_row_of(cxi_prim prim);
-/* The row's evaluate with a workspace that is allocated for it. */
+/* The row's evaluate with a workspace that is allocated for it; or in one of as
+ * many bytes as cxi_workspace() says, 64-aligned, NULL for none. */
 bool cxi_evaluate(cxi_eval *e, const cxi_view *in, cxi_view *out);
+bool cxi_evaluate_in(cxi_eval *e, const cxi_view *in, cxi_view *out,
+                     void *workspace);
+int64_t cxi_workspace(const cxi_eval *e, const cxi_view *in,
+                      const cxi_view *out);
 /* The row's expansion as a program from operands to results, with a
  * reference; NULL with *error. */
 const cxi_program *cxi_row_expand(const cxi_rule *r, cxi_error *error);

@@ -6,28 +6,37 @@
 #include "base/alloc.h"
 #include "base/fpu.h"
 
-enum { MAX_DEPTH = 500 };
+enum { MAX_DEPTH = 500, MOST_SPARE = 16 };
 
 /* A program being run. The body of a call runs in a frame of its own rather
  * than by recursion, so that nested calls cost no C stack. */
 typedef struct frame {
-  struct frame *caller;
+  struct frame *caller; /* or, of a spare one, the next */
+  struct room *room;
   const cxi_program *p;
-  cxi_view *values, *operands;
+  cxi_view *values, *operands, *results;
   bool *owned;    /* the value's buffer is this frame's to free */
   bool *give;     /* operands handed to a call */
   uint32_t *last; /* 1 + the equation of the last use; 0: none */
   uint32_t at;    /* the equation it is at */
 } frame;
 
+/* What a run keeps from one step of a loop to the next: the buffers and the
+ * last frames that have ended, the latest first. */
+typedef struct room {
+  cxi_buffers buffers;
+  frame *spare;
+} room;
+
 /* The evaluation of rows, as they see it. */
 typedef struct evaluation {
   cxi_eval eval; /* first, so that a pointer converts */
-  int depth;     /* of loops and branches around it */
+  room *room;
+  int depth; /* of loops and branches around it */
 } evaluation;
 
-static bool run(const cxi_program *p, const cxi_view *in, const bool *give,
-                cxi_view *out, int depth, cxi_error *error);
+static bool run(room *r, const cxi_program *p, const cxi_view *in,
+                const bool *give, cxi_view *out, int depth, cxi_error *error);
 
 static bool no_memory(cxi_error *error) {
   return cxi_error_set(error, CX_EMEMORY, "no memory to run the program");
@@ -37,13 +46,13 @@ static size_t bytes_of(const cxi_view *view) {
   return (size_t)cxi_aval_bytes(&view->type);
 }
 
-static void release(cxi_view *view) {
-  cxi_buffer_free(view->data);
+static void release(room *r, cxi_view *view) {
+  cxi_buffers_give(&r->buffers, view->data);
   view->data = NULL;
 }
 
 static void release_value(frame *f, uint32_t value) {
-  if (f->owned[value]) release(&f->values[value]);
+  if (f->owned[value]) release(f->room, &f->values[value]);
   f->owned[value] = false;
 }
 
@@ -63,49 +72,95 @@ static void find_last_uses(frame *f) {
 }
 
 static void frame_free(frame *f) {
-  for (uint32_t v = 0; v < f->p->n_values; v++) release_value(f, v);
   cxi_free(f->values);
   cxi_free(f);
 }
 
-/* Frees the given inputs of a run that does not start. */
-static void refuse(const cxi_program *p, const cxi_view *in, const bool *give) {
-  for (uint32_t i = 0; give && i < p->n_in; i++)
-    if (give[i]) cxi_buffer_free(in[i].data);
+/* The frame becomes the first spare one, and the last of too many is freed. */
+static void frame_close(frame *f) {
+  for (uint32_t v = 0; v < f->p->n_values; v++) release_value(f, v);
+  f->caller = f->room->spare;
+  f->room->spare = f;
+  frame **at = &f->room->spare;
+  for (int i = 0; i < MOST_SPARE && *at; i++) at = &(*at)->caller;
+  if (!*at) return;
+  frame_free(*at);
+  *at = NULL;
 }
 
-/* A frame in which p is about to start, or NULL without memory; takes over
- * what is given, either way. */
-static frame *frame_open(const cxi_program *p, const cxi_view *in,
-                         const bool *give) {
+/* The spare frame of p, or NULL. */
+static frame *frame_again(room *r, const cxi_program *p) {
+  for (frame **at = &r->spare; *at; at = &(*at)->caller) {
+    frame *f = *at;
+    if (f->p != p) continue;
+    *at = f->caller;
+    f->caller = NULL;
+    f->at = 0;
+    return f;
+  }
+  return NULL;
+}
+
+static void room_close(room *r) {
+  while (r->spare) {
+    frame *f = r->spare;
+    r->spare = f->caller;
+    frame_free(f);
+  }
+  cxi_buffers_empty(&r->buffers);
+}
+
+/* Frees the given inputs of a run that does not start. */
+static void refuse(room *r, const cxi_program *p, const cxi_view *in,
+                   const bool *give) {
+  for (uint32_t i = 0; give && i < p->n_in; i++)
+    if (give[i]) cxi_buffers_give(&r->buffers, in[i].data);
+}
+
+/* What all runs of p in a frame have in common, or NULL without memory. */
+static frame *frame_new(room *r, const cxi_program *p) {
   uint32_t widest = 0;
   for (uint32_t i = 0; i < p->n_equations; i++)
     if (p->equations[i].n_in > widest) widest = p->equations[i].n_in;
-  const size_t n = p->n_values, m = widest;
+  const size_t n = p->n_values, m = widest, n_views = n + m + p->n_out;
   frame *f = cxi_alloc_zeroed(1, sizeof *f);
-  char *memory = cxi_alloc_zeroed(1, (n + m) * (sizeof(cxi_view) + 1) +
+  char *memory = cxi_alloc_zeroed(1, n_views * sizeof(cxi_view) + n + m +
                                          n * sizeof(uint32_t) + 1);
   if (!f || !memory) {
     cxi_free(f);
     cxi_free(memory);
-    refuse(p, in, give);
     return NULL;
   }
+  f->room = r;
   f->p = p;
   f->values = (cxi_view *)(void *)memory;
   f->operands = f->values + n;
-  f->last = (uint32_t *)(void *)(f->operands + m);
+  f->results = f->operands + m;
+  f->last = (uint32_t *)(void *)(f->results + p->n_out);
   f->owned = (bool *)(f->last + n);
   f->give = f->owned + n;
   find_last_uses(f);
+  for (uint32_t i = 0; i < p->n_literals; i++) {
+    const cx_aval *type = cxi_type_aval(p->values[p->n_in + i].type);
+    f->values[p->n_in + i] = cxi_view_dense(*type, (void *)&p->literals[i]);
+  }
+  return f;
+}
+
+/* A frame in which p is about to start, or NULL without memory; takes over
+ * what is given, either way. */
+static frame *frame_open(room *r, const cxi_program *p, const cxi_view *in,
+                         const bool *give) {
+  frame *f = frame_again(r, p);
+  if (!f) f = frame_new(r, p);
+  if (!f) {
+    refuse(r, p, in, give);
+    return NULL;
+  }
   for (uint32_t v = 0; v < p->n_in; v++) {
     f->values[v] = in[v];
     f->owned[v] = give && give[v];
     if (!f->last[v]) release_value(f, v);
-  }
-  for (uint32_t i = 0; i < p->n_literals; i++) {
-    const cx_aval *type = cxi_type_aval(p->values[p->n_in + i].type);
-    f->values[p->n_in + i] = cxi_view_dense(*type, (void *)&p->literals[i]);
   }
   return f;
 }
@@ -138,7 +193,8 @@ static bool place_result(frame *f, const cxi_row *row, uint32_t k) {
       return true;
     }
   }
-  void *buffer = cxi_buffer_take((size_t)cxi_aval_bytes(type));
+  void *buffer =
+      cxi_buffers_take(&f->room->buffers, (size_t)cxi_aval_bytes(type));
   f->values[v] = cxi_view_dense(*type, buffer);
   return f->owned[v] = buffer != NULL;
 }
@@ -146,12 +202,11 @@ static bool place_result(frame *f, const cxi_row *row, uint32_t k) {
 static bool run_body(cxi_eval *eval, const cxi_program *p, const cxi_view *in,
                      const bool *give, cxi_view *out) {
   const evaluation *outer = (const evaluation *)(const void *)eval;
-  return run(p, in, give, out, outer->depth + 1, eval->error);
+  return run(outer->room, p, in, give, out, outer->depth + 1, eval->error);
 }
 
 static void release_view(cxi_eval *eval, cxi_view *owned) {
-  (void)eval;
-  release(owned);
+  release(((const evaluation *)(const void *)eval)->room, owned);
 }
 
 /* The equation the frame is at, by its row. */
@@ -173,8 +228,16 @@ static bool evaluate(frame *f, int depth, cxi_error *error) {
                      .run = run_body,
                      .release = release_view,
                      .error = &failure },
+                   f->room,
                    depth };
-  if (cxi_evaluate(&c.eval, f->operands, f->values + e->out)) return true;
+  cxi_view *results = f->values + e->out;
+  const int64_t bytes = cxi_workspace(&c.eval, f->operands, results);
+  cxi_buffers *buffers = &f->room->buffers;
+  void *workspace = bytes > 0 ? cxi_buffers_take(buffers, (size_t)bytes) : NULL;
+  if (bytes && !workspace) return no_memory(error);
+  const bool done = cxi_evaluate_in(&c.eval, f->operands, results, workspace);
+  cxi_buffers_give(buffers, workspace);
+  if (done) return true;
   return failure.code == CX_OK
              ? cxi_error_set(error, CX_EMEMORY, "%s failed", name)
              : cxi_error_set(error, failure.code, "%s", failure.text);
@@ -191,7 +254,7 @@ static frame *enter(frame *f, const cxi_program *body) {
   }
   for (uint32_t k = 0; k < e->n_in; k++)
     if (f->give[k]) f->owned[operands_at(f)[k]] = false;
-  frame *callee = frame_open(body, f->operands, f->give);
+  frame *callee = frame_open(f->room, body, f->operands, f->give);
   if (callee) callee->caller = f;
   return callee;
 }
@@ -217,10 +280,10 @@ static bool take_outputs(frame *f, cxi_view *out) {
       f->owned[v] = false;
       continue;
     }
-    void *buffer = cxi_buffer_take(bytes_of(&f->values[v]));
+    void *buffer = cxi_buffers_take(&f->room->buffers, bytes_of(&f->values[v]));
     out[i] = cxi_view_dense(f->values[v].type, buffer);
     if (!buffer) {
-      while (i-- > 0) release(&out[i]);
+      while (i-- > 0) release(f->room, &out[i]);
       return false;
     }
     cxi_view_copy(&out[i], &f->values[v]);
@@ -235,7 +298,7 @@ static frame *leave(frame *f) {
   const bool ok = take_outputs(f, caller->values + e->out);
   for (uint32_t k = 0; ok && k < e->n_out; k++)
     caller->owned[e->out + k] = true;
-  frame_free(f);
+  frame_close(f);
   if (ok)
     step(caller);
   else
@@ -243,14 +306,14 @@ static frame *leave(frame *f) {
   return caller;
 }
 
-static bool run(const cxi_program *p, const cxi_view *in, const bool *give,
-                cxi_view *out, int depth, cxi_error *error) {
+static bool run(room *r, const cxi_program *p, const cxi_view *in,
+                const bool *give, cxi_view *out, int depth, cxi_error *error) {
   if (depth > MAX_DEPTH) {
-    refuse(p, in, give);
+    refuse(r, p, in, give);
     return cxi_error_set(error, CX_EMEMORY,
                          "loops or branches nest more than %d deep", MAX_DEPTH);
   }
-  frame *f = frame_open(p, in, give);
+  frame *f = frame_open(r, p, in, give);
   if (!f) return no_memory(error);
   bool ok = true;
   while (ok && (f->caller || f->at < f->p->n_equations)) {
@@ -272,18 +335,14 @@ static bool run(const cxi_program *p, const cxi_view *in, const bool *give,
     else
       ok = no_memory(error);
   }
-  cxi_view *results = NULL;
   if (ok) {
     /* aside first: `out` stays untouched on failure and may overlap `in` */
-    results = cxi_alloc_zeroed(p->n_out + (size_t)1, sizeof *results);
-    ok = results && take_outputs(f, results);
-    if (!ok) no_memory(error);
+    ok = take_outputs(f, f->results) || no_memory(error);
+    for (uint32_t i = 0; ok && i < p->n_out; i++) out[i] = f->results[i];
   }
-  for (uint32_t i = 0; ok && i < p->n_out; i++) out[i] = results[i];
-  cxi_free(results);
   while (f) {
     frame *caller = f->caller;
-    frame_free(f);
+    frame_close(f);
     f = caller;
   }
   return ok;
@@ -292,7 +351,9 @@ static bool run(const cxi_program *p, const cxi_view *in, const bool *give,
 bool cxi_reference_run(const cxi_program *p, const cxi_view *in,
                        const bool *give, cxi_view *out, cxi_error *error) {
   const cxi_fpu mode = cxi_fpu_enter();
-  const bool ok = run(p, in, give, out, 0, error);
+  room r = { 0 };
+  const bool ok = run(&r, p, in, give, out, 0, error);
+  room_close(&r);
   cxi_fpu_leave(mode);
   return ok;
 }

@@ -100,11 +100,13 @@ static void ask_huge(char *memory, size_t bytes) {
   madvise(memory + skip, (bytes - skip) & ~(size_t)(HUGE - 1), MADV_HUGEPAGE);
 }
 
-/* The pointer that cxi_alloc gave stands just before the block. */
-static void *fresh(size_t capacity) {
+/* A block of `bytes`. The pointer that cxi_alloc gave stands just before it.
+ * What the capacity has beyond the bytes stays untouched, and so unused: a huge
+ * page that reached into it would make it resident. */
+static void *fresh(size_t capacity, size_t bytes) {
   char *memory = cxi_alloc(capacity + ALIGNMENT + sizeof(void *));
   if (!memory) return NULL;
-  ask_huge(memory, capacity);
+  ask_huge(memory, bytes);
   uintptr_t first = (uintptr_t)memory + sizeof(void *);
   char *block = memory + sizeof(void *) + (-first & (ALIGNMENT - 1));
   ((void **)(void *)block)[-1] = memory;
@@ -174,10 +176,10 @@ void *cxi_block_take(size_t bytes, cxi_account *account, size_t *out_capacity) {
   }
   cxi_mutex_unlock(&lock);
   if (block) return block;
-  void *memory = fresh(capacity);
+  void *memory = fresh(capacity, bytes);
   if (!memory) {
     cxi_blocks_trim();
-    memory = fresh(capacity);
+    memory = fresh(capacity, bytes);
   }
   if (!memory) discharge(account, capacity);
   return memory;

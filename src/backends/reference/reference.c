@@ -13,7 +13,7 @@ enum { MAX_DEPTH = 500, MOST_SPARE = 16 };
 typedef struct frame {
   struct frame *caller; /* or, of a spare one, the next */
   struct room *room;
-  const cxi_program *p;
+  const cxi_program *p; /* with a reference: a spare frame is found by it */
   cxi_view *values, *operands, *results;
   bool *owned;    /* the value's buffer is this frame's to free */
   bool *give;     /* operands handed to a call */
@@ -72,6 +72,7 @@ static void find_last_uses(frame *f) {
 }
 
 static void frame_free(frame *f) {
+  cxi_program_release(f->p);
   cxi_free(f->values);
   cxi_free(f);
 }
@@ -132,7 +133,7 @@ static frame *frame_new(room *r, const cxi_program *p) {
     return NULL;
   }
   f->room = r;
-  f->p = p;
+  f->p = cxi_program_retain(p);
   f->values = (cxi_view *)(void *)memory;
   f->operands = f->values + n;
   f->results = f->operands + m;

@@ -40,7 +40,7 @@
   "  %11: f64[3] = add %9, %10\n"                                 \
   "  return %6, %2, %11\n"                                        \
   "}\n"
-#define VJP "custom_vjp[body=@f, fwd=@fwd, bwd=@bwd]"
+#define VJP "custom_vjp[body=@f, fwd=@fwd, bwd=@bwd, name=\"f\"]"
 #define JVP "custom_jvp[body=@f, rule=@rule]"
 #define NAMED \
   "composite[name=\"sin_mul\", body=@f, fwd=@fwd, bwd=@bwd, number=0.0]"
@@ -251,14 +251,14 @@ static void test_forward_error(void **state) {
 static void test_wrong_rules(void **state) {
   (void)state;
   static const char *const texts[] = {
-    FUNCTION RULES
-    "program @main(%0: f64[3], %1: f64[3], %2: i32[]) {\n"
-    "  %3: f64[3], %4: i32[] = custom_vjp[body=@f, fwd=@f, bwd=@bwd] %0, %1, "
-    "%2\n  return %3\n}\n",
-    FUNCTION RULES
-    "program @main(%0: f64[3], %1: f64[3], %2: i32[]) {\n"
-    "  %3: f64[3], %4: i32[] = custom_vjp[body=@f, fwd=@fwd, bwd=none] %0, "
-    "%1, %2\n  return %3\n}\n",
+    FUNCTION RULES "program @main(%0: f64[3], %1: f64[3], %2: i32[]) {\n"
+                   "  %3: f64[3], %4: i32[] = custom_vjp[body=@f, fwd=@f, "
+                   "bwd=@bwd, name=\"f\"] %0, %1, "
+                   "%2\n  return %3\n}\n",
+    FUNCTION RULES "program @main(%0: f64[3], %1: f64[3], %2: i32[]) {\n"
+                   "  %3: f64[3], %4: i32[] = custom_vjp[body=@f, fwd=@fwd, "
+                   "bwd=none, name=\"f\"] %0, "
+                   "%1, %2\n  return %3\n}\n",
     FUNCTION RULES
     "program @main(%0: f64[3], %1: f64[3], %2: i32[]) {\n"
     "  %3: f64[3], %4: i32[] = custom_jvp[body=@f, rule=@f] %0, %1, %2\n"

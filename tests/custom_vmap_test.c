@@ -404,16 +404,19 @@ static void numbers_of_other_rules(void **state) {
     "(%0: f32[], %1: i32[]) { return %0 }",
   };
   static const char *const calls[] = {
-    "%3: f32[] = custom_vmap[body=@f, rule=1] %0 return %3 }",
-    "%3: f32[] = custom_vmap[body=@f, rule=1] %0, %1, %1 return %3 }",
-    "%3: f32[], %4: f32[] = custom_vmap[body=@f, rule=1] %0, %1 return %3, %4 }",
-    "%3: f32[] = custom_vmap[body=@f, rule=1] %0, %2 return %3 }",
+    "%3: f32[] = custom_vmap[body=@f, rule=1, name=\"f\"] %0 return %3 }",
+    "%3: f32[] = custom_vmap[body=@f, rule=1, name=\"f\"] %0, %1, %1 return %3 "
+    "}",
+    "%3: f32[], %4: f32[] = custom_vmap[body=@f, rule=1, name=\"f\"] %0, %1 "
+    "return %3, %4 }",
+    "%3: f32[] = custom_vmap[body=@f, rule=1, name=\"f\"] %0, %2 return %3 }",
   };
   for (int i = 0; i < 4; i++) {
     char text[400];
     snprintf(text, sizeof text,
              "program @f%s program @main(%%0: f32[], %%1: f32[], %%2: i32[]) "
-             "{ %s", bodies[i], calls[i]);
+             "{ %s",
+             bodies[i], calls[i]);
     assert_null(cx_parse(text));
     assert_error(CX_EUSER, "no batching rule 1 for such a body");
   }

@@ -32,6 +32,18 @@ static const function functions[] = {
   { "rounded", 0 },
   { "pulled_past_integers", 1e-6 },
   { "solved", 5e-6 },
+  { "sequential", 1e-6 },
+  { "rule_stays_in_python", 1e-6 },
+  { "rule_was_applied", 1e-6 },
+  { "rooted", 1e-6 },
+  { "linear_system", 5e-6 },
+  { "approximate_best", 1e-6 },
+  { "gradient_of_ones_own", 1e-6 },
+  { "arguments_without_slope", 1e-6 },
+  { "rule_for_remat", 1e-6 },
+  { "rules_by_argument", 1e-6 },
+  { "every_policy", 5e-6 },
+  { "calls_by_name", 1e-6 },
   { "flax_dense", 5e-6 },
   { "flax_cnn", 2e-5 },
   { "flax_transformer", 5e-6 },
@@ -117,7 +129,7 @@ static void compare_tree(const function *f, cx got, const char *suffix) {
   }
 }
 
-/* -- value, gradient, checkpoint, batch ----------------------------------- */
+/* -- value, gradient, checkpoint, tangent, batch -------------------------- */
 
 static cx_args differentiated(const char *name) {
   unsigned long long bits = 0;
@@ -125,6 +137,53 @@ static cx_args differentiated(const char *name) {
   for (int i; file && fscanf(file, "%d", &i) == 1;) bits |= 1ull << i;
   if (file) fclose(file);
   return (cx_args){ NULL, bits };
+}
+
+static bool recorded(const function *f, const char *suffix) {
+  FILE *file = fopen(path_of(f->name, suffix), "r");
+  if (file) fclose(file);
+  return file != NULL;
+}
+
+/* Other values of the argument's floats: x / 2, and for tangents 1 - x / 2. */
+static cx halves(cx x) {
+  cx leaves[MOST_LEAVES];
+  const int n = cx_leaf_count(x);
+  for (int i = 0; i < n; i++) {
+    leaves[i] = cx_leaf(x, i);
+    if (cx_type(leaves[i]) >= CX_F16 && cx_type(leaves[i]) <= CX_F64)
+      leaves[i] = cx_mul(0.5, leaves[i]);
+  }
+  return cx_unflatten(x, n, leaves);
+}
+
+/* With respect to the marked arguments; the others have zeros. A function
+ * without forward mode says so by its name. */
+static void check_tangent(const function *f, cx_fn g, cx_args wrt, int n,
+                          const cx *args) {
+  cx tangents[CX_MAX_ARGS];
+  char name[64];
+  for (int i = 0; i < n; i++)
+    tangents[i] = (wrt.bits >> i & 1) ? cx_sub(1, halves(args[i]))
+                                      : cx_zeros_like(args[i]);
+  cx out = cx_call(cx_jvp(g), cx_tuple_n(n, args), cx_tuple_n(n, tangents));
+  if (recorded(f, ".jvp.safetensors")) {
+    compare_tree(f, out, ".jvp.safetensors");
+    return;
+  }
+  FILE *file = fopen(path_of(f->name, ".jvp.refused"), "r");
+  assert_int_equal(fscanf(file, "%63s", name), 1);
+  fclose(file);
+  char want[96];
+  snprintf(want, sizeof want, "custom_vjp of \"%s\"", name);
+  assert_error(CX_ENORULE, want);
+}
+
+/* Two lanes: the arguments, and half of their floats. */
+static void check_batch(const function *f, cx_fn g, int n, const cx *args) {
+  cx both[CX_MAX_ARGS];
+  for (int i = 0; i < n; i++) both[i] = cx_stack(0, args[i], halves(args[i]));
+  compare_tree(f, cx_call_n(cx_vmap(g), n, both), ".vmap.safetensors");
 }
 
 static void check(const function *f) {
@@ -141,7 +200,10 @@ static void check(const function *f) {
   for (int i = 0; i < cx_leaf_count(value); i++)
     assert_same_bits(cx_leaf(jitted, i), cx_leaf(value, i));
   const cx_args wrt = differentiated(f->name);
-  if (wrt.bits) {
+  if (recorded(f, ".jvp.safetensors") || recorded(f, ".jvp.refused"))
+    check_tangent(f, g, wrt, n, args);
+  if (recorded(f, ".vmap.safetensors")) check_batch(f, g, n, args);
+  if (recorded(f, ".grad.safetensors")) {
     cx plain = cx_call_n(cx_value_and_grad(g, .wrt = wrt), n, args);
     assert_good();
     compare_tree(f, plain, ".grad.safetensors");
@@ -153,6 +215,19 @@ static void check(const function *f) {
   cx_program_free(p);
 }
 
+/* The rule of custom_vmap that JAX would ask stayed in Python. */
+static void test_rule_elsewhere(void **state) {
+  (void)state;
+  CX_SCOPE;
+  cx_fn g = cx_load_fn(path_of("rule_stays_in_python", ".calx"));
+  cx x = cx_ones(CX_F32, 2, 3);
+  assert_good();
+  cx_call(cx_vmap(g), x);
+  assert_error(CX_ENORULE, "vmap of \"batched_scale\": its batching rule");
+  cx_call(cx_vmap(cx_grad(g)), x);
+  assert_error(CX_ENORULE, "vmap of \"batched_scale\": its batching rule");
+}
+
 static void test_functions(void **state) {
   (void)state;
   for (int i = 0; i < N_FUNCTIONS; i++) check(&functions[i]);
@@ -161,6 +236,7 @@ static void test_functions(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
     cmocka_unit_test_setup_teardown(test_functions, setup, teardown),
+    cmocka_unit_test_setup_teardown(test_rule_elsewhere, setup, teardown),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

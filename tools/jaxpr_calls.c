@@ -69,6 +69,7 @@ static void write_jit(jaxpr_program *p, jaxpr_equation *e) {
   jaxpr_fail(p->w, "a call of nothing");
 }
 
+/* NULL: none of JAX's. */
 static const char *policy_of(const json_t *policy) {
   const char *fn = json_string_value(json_object_get(policy, "fn"));
   if (!fn || !strcmp(fn, "nothing_saveable")) return "nothing";
@@ -78,8 +79,10 @@ static const char *policy_of(const json_t *policy) {
       !strcmp(fn, "checkpoint_dots_with_no_batch_dims"))
     return "dots_no_batch";
   if (!strcmp(fn, "save_only_these_names")) return "names";
-  if (!strcmp(fn, "save_any_names_but_these")) return "all_but_names";
-  return "everything";
+  if (!strcmp(fn, "save_any_names_but_these")) return "other_names";
+  /* JAX saves these names too. */
+  if (!strcmp(fn, "save_anything_except_these_names")) return "everything";
+  return strcmp(fn, "everything_saveable") ? NULL : "everything";
 }
 
 /* Quoted text, as the parser reads it. */
@@ -101,6 +104,10 @@ static void write_checkpoint(jaxpr_program *p, jaxpr_equation *e) {
   char *names = NULL;
   size_t bytes, i;
   json_t *x;
+  if (!policy_of(policy)) {
+    jaxpr_missing(p->w, "a checkpoint policy that is a function");
+    return;
+  }
   FILE *to = open_memstream(&names, &bytes);
   if (!to) {
     jaxpr_fail(p->w, "out of memory");
@@ -118,6 +125,35 @@ static void write_checkpoint(jaxpr_program *p, jaxpr_equation *e) {
                "differentiated=%s]",
                id, policy_of(policy), names, jaxpr_truth(e, "differentiated"));
   free(names);
+}
+
+/* The parameter `name` of an equation, a name of Python's, quoted and cut to
+ * what a message holds. */
+enum { MOST_NAME = 128 };
+static void quoted_name(const jaxpr_equation *e, char out[2 * MOST_NAME]) {
+  const char *name = json_string_value(jaxpr_param(e, "name"));
+  int n = 0;
+  for (int i = 0; name && name[i] && i < MOST_NAME - 2; i++) {
+    const bool plain = (unsigned char)name[i] >= ' ' && name[i] != 127;
+    if (name[i] == '"' || name[i] == '\\') out[n++] = '\\';
+    out[n++] = plain ? name[i] : '?';
+  }
+  out[n] = 0;
+}
+
+/* The lanes of a batch one after the other; any other rule is Python, asked
+ * for each size of a batch, and stays there. */
+static void write_custom_vmap(jaxpr_program *p, jaxpr_equation *e) {
+  const json_t *body = jaxpr_param(e, "call");
+  const char *rule =
+      json_string_value(json_object_get(jaxpr_param(e, "rule"), "fn"));
+  char name[2 * MOST_NAME];
+  quoted_name(e, name);
+  jaxpr_type_outputs(p, e, jaxpr_in(body));
+  const int id = jaxpr_nested(p->w, body);
+  jaxpr_emit_n(p, e->n_out, e->out, e->n_in, e->in,
+               "custom_vmap[body=@p%d, rule=%d, name=\"%s\"]", id,
+               rule && !strcmp(rule, "sequential_vmap") ? 0 : -1, name);
 }
 
 /* Copies to where they are already. */
@@ -333,6 +369,7 @@ static int vjp_bwd(jaxpr_program *p, const jaxpr_equation *e, const ref *res,
 
 static void write_custom_vjp(jaxpr_program *p, jaxpr_equation *e) {
   const json_t *body = custom_body(e);
+  char name[2 * MOST_NAME];
   ref *res;
   int n_res;
   if (without_rule(p, e, body)) return;
@@ -345,8 +382,10 @@ static void write_custom_vjp(jaxpr_program *p, jaxpr_equation *e) {
   p->w->rules[p->w->n_rules++] = e->k;
   int fwd = vjp_fwd(p, e, &res, &n_res), bwd = vjp_bwd(p, e, res, n_res);
   p->w->n_rules--;
+  quoted_name(e, name);
   jaxpr_emit_n(p, e->n_out, e->out, e->n_in, e->in,
-               "custom_vjp[body=@p%d, fwd=@p%d, bwd=@p%d]", id, fwd, bwd);
+               "custom_vjp[body=@p%d, fwd=@p%d, bwd=@p%d, name=\"%s\"]", id,
+               fwd, bwd, name);
 }
 
 /* -- linear systems ------------------------------------------------------- */
@@ -423,8 +462,7 @@ static const jaxpr_row rows[] = {
   { "core_call", write_jit },
   { "eval_jaxpr", write_jit },
   { "composite", write_jit },
-  { "linear_call", write_jit },
-  { "custom_vmap_call", write_jit },
+  { "custom_vmap_call", write_custom_vmap },
   { "remat2", write_checkpoint },
   { "remat", write_checkpoint },
   { "checkpoint", write_checkpoint },

@@ -9,6 +9,10 @@
 
 #include "ir/program.h"
 
+/* A rule that stayed where the program was exported from: it may not vanish,
+ * so batching is an error. */
+enum { CXI_RULE_ELSEWHERE = -1 };
+
 typedef struct cxi_batching {
   /* Whether the process has a rule of that number, for functions of the types
    * of body. */

@@ -216,7 +216,7 @@ bool cxi_custom_batch(const cxi_rule *r, const cxi_custom *f, const int *axis,
 
 static cxi_custom vjp_of(const void *params) {
   const cxi_custom_vjp_params *p = params;
-  return (cxi_custom){ p->body, p->fwd, p->bwd, p->body ? p->body->name : 0 };
+  return (cxi_custom){ p->body, p->fwd, p->bwd, p->name };
 }
 
 static bool vjp_infer(cxi_infer *c) {
@@ -239,9 +239,9 @@ static void vjp_batch(const cxi_rule *r, const cx *in, const int *axis,
   if (!args || !batched_out ||
       !cxi_custom_batch(r, &f, axis, size, &q, batched_out))
     return;
-  const cxi_custom_vjp_params params = { .body = q.body,
-                                         .fwd = q.fwd,
-                                         .bwd = q.bwd };
+  const cxi_custom_vjp_params params = {
+    .body = q.body, .fwd = q.fwd, .bwd = q.bwd, .name = f.name
+  };
   cxi_emit(CXI_PRIM_custom_vjp, &params, r->n_in, args, r->n_out, out);
   for (uint32_t i = 0; i < r->n_out; i++) out_axis[i] = batched_out[i] ? 0 : -1;
 }
@@ -269,7 +269,8 @@ static const char *const vjp_examples[] = {
   "  return %5, %6\n"
   "}\n"
   "program @main(%0: f64[3], %1: f64[3]) {\n"
-  "  %2: f64[3] = custom_vjp[body=@f, fwd=@fwd, bwd=@bwd] %0, %1\n"
+  "  %2: f64[3] = custom_vjp[body=@f, fwd=@fwd, bwd=@bwd, "
+  "name=\"f\"] %0, %1\n"
   "  return %2\n"
   "}\n",
   NULL,

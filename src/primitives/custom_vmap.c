@@ -121,8 +121,9 @@ static const cxi_program *body_of(const cxi_rule *r) {
 static bool vmap_infer(cxi_infer *c) {
   const cxi_custom_vmap_params *p = c->params;
   if (!cxi_call_infer(c, p->body)) return false;
-  if (p->rule != 0 && !(cxi_batching_installed &&
-                        cxi_batching_installed->fits(p->rule, p->body)))
+  if (p->rule != 0 && p->rule != CXI_RULE_ELSEWHERE &&
+      !(cxi_batching_installed &&
+        cxi_batching_installed->fits(p->rule, p->body)))
     return cxi_infer_fail(
         c, CX_EUSER, "this process has no batching rule %lld for such a body",
         (long long)p->rule);
@@ -149,8 +150,8 @@ static void batch_by_rule(const cxi_rule *r, int64_t rule, const cx *in,
   if (!batched || !batched_out || !args) return;
   for (uint32_t i = 0; i < r->n_in; i++) batched[i] = axis[i] >= 0;
   uint32_t skip;
-  const cxi_program *q = cxi_batching_installed->program(
-      rule, size, batched, batched_out, &skip);
+  const cxi_program *q =
+      cxi_batching_installed->program(rule, size, batched, batched_out, &skip);
   if (!q) return;
   for (uint32_t i = 0; i < r->n_in; i++)
     args[i] = batched[i] ? cxi_batched_at(in[i], axis[i], size, 0) : in[i];
@@ -165,6 +166,12 @@ static void vmap_batch(const cxi_rule *r, const cx *in, const int *axis,
   for (uint32_t i = 0; i < r->n_in; i++) any = any || axis[i] >= 0;
   if (!any) /* the body asks for the axis by its name */
     cxi_call_batch(r, NULL, p->body, in, axis, size, out, out_axis);
+  else if (p->rule == CXI_RULE_ELSEWHERE)
+    cxi_fail(CX_ENORULE,
+             "vmap of \"%s\": its batching rule (custom_vmap) is not part of "
+             "the program; export its jax.vmap, where JAX has applied the "
+             "rule, or its .fun, which has none",
+             cxi_name_text(p->name));
   else if (p->rule)
     batch_by_rule(r, p->rule, in, axis, size, out, out_axis);
   else
@@ -183,7 +190,7 @@ static const char *const vmap_examples[] = {
   "  return %3, %2\n"
   "}\n"
   "program @main(%0: f64[3], %1: f64[3]) {\n"
-  "  %2: f64[3], %3: f64[3] = custom_vmap[body=@f, rule=0] %0, %1\n"
+  "  %2: f64[3], %3: f64[3] = custom_vmap[body=@f, rule=0, name=\"f\"] %0, %1\n"
   "  %4: f64[3] = add %2, %3\n"
   "  return %4\n"
   "}\n",
@@ -319,7 +326,7 @@ static const char *const derivative_examples[] = {
   "  return %3\n"
   "}\n"
   "program @of(%0: f64[3]) {\n"
-  "  %1: f64[3] = custom_vmap[body=@f, rule=0] %0\n"
+  "  %1: f64[3] = custom_vmap[body=@f, rule=0, name=\"f\"] %0\n"
   "  return %1\n"
   "}\n"
   "program @main(%0: f64[3], %1: f64[3]) {\n"

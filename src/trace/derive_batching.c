@@ -66,8 +66,7 @@ static bool fits(int64_t number, const cxi_program *body) {
     types[i] = body->values[i].type;
   for (uint32_t i = 0; good && i < body->n_out; i++)
     types[body->n_in + i] = cxi_output_type(body, i);
-  good = good &&
-         same_types(r.args, types + r.n_skip, body->n_in - r.n_skip) &&
+  good = good && same_types(r.args, types + r.n_skip, body->n_in - r.n_skip) &&
          same_types(r.out, types + body->n_in, body->n_out);
   cxi_scratch_reset(mark);
   return good;
@@ -273,7 +272,9 @@ cxi_entry *cxi_derive_custom_vmap(cxi_request *q) {
                             " capture arrays: pass them as arguments",
                             q->code->name);
   if (!cxi_derive_inner(&d, q, 0, q->n_args, q->args)) return NULL;
-  cxi_custom_vmap_params params = { .body = d.p };
+  cxi_custom_vmap_params params = { .body = d.p,
+                                    .name =
+                                        cxi_name_of(q->code->inner[0]->name) };
   if (has_rule) {
     const rule r = { .function = q->code,
                      .code = q->code->inner[1],

@@ -324,7 +324,9 @@ cxi_entry *cxi_derive_custom_vjp(cxi_request *q) {
   if (fill_operands(&c)) place = cxi_scratch(c.n_leaves * sizeof *place + 1);
   if (!place) return no_memory(&c), fail(&c);
   if (!match_bwd(&c, place)) return end(&c, NULL);
-  cxi_custom_vjp_params params = { .body = plain_body(&c) };
+  cxi_custom_vjp_params params = { .body = plain_body(&c),
+                                   .name =
+                                       cxi_name_of(q->code->inner[0]->name) };
   params.fwd = params.body ? fwd_program(&c) : NULL;
   params.bwd = params.fwd ? bwd_program(&c, place) : NULL;
   cxi_entry *entry =

@@ -1,12 +1,15 @@
 """Functions as JAX users write them, with example arguments.
 
-Each entry: name -> (function, arguments, names of what is differentiated).
-tests/jax/make.py records them, with results and gradients, in tests/data/jax.
+Each entry: name -> (function, arguments, names of what is differentiated, what
+else is recorded: "jvp", "vmap", the name of a custom_vjp function that forward
+mode stops at). tests/jax/make.py records them, with results and gradients, in
+tests/data/jax.
 """
 import functools
 
 import flax.linen as nn
 import jax
+import jax.experimental
 import jax.numpy as jnp
 import numpy as np
 import optax
@@ -15,9 +18,9 @@ from jax import lax
 ENTRIES = {}
 
 
-def entry(*args, wrt=()):
+def entry(*args, wrt=(), also=(), no_jvp=None):
     def keep(f):
-        ENTRIES[f.__name__] = (f, args, wrt)
+        ENTRIES[f.__name__] = (f, args, wrt, also, no_jvp)
         return f
     return keep
 
@@ -221,6 +224,166 @@ def solved(a, b):
     return jnp.sum(y ** 2) + jnp.linalg.slogdet(spd)[1]
 
 
+# -- rules and calls of every kind ------------------------------------------------
+
+@jax.custom_batching.sequential_vmap
+def one_by_one(x, w):
+    return jnp.sin(x) * w, jnp.sum(x)
+
+
+@entry(draw(81, 3), draw(82, 3), wrt=("x",), also=("jvp", "vmap"))
+def sequential(x, w):
+    """A batching rule that is a loop; JAX has no reverse mode of it."""
+    a, b = one_by_one(x, w)
+    return jnp.sum(a) * b
+
+
+@jax.custom_batching.custom_vmap
+def batched_scale(x):
+    return 2 * x
+
+
+@batched_scale.def_vmap
+def batched_scale_rule(axis_size, in_batched, x):
+    return 20 * x, True
+
+
+@entry(draw(83, 3), wrt=("x",), also=("jvp",))
+def rule_stays_in_python(x):
+    """Its vmap is refused: the rule is asked for each size of a batch."""
+    return jnp.sum(batched_scale(x) ** 2)
+
+
+@entry(draw(84, 4, 3), wrt=("x",), also=("jvp", "vmap"))
+def rule_was_applied(x):
+    """A vmap that JAX takes has the rule in it."""
+    return jnp.sum(jax.vmap(batched_scale)(x) ** 2)
+
+
+@entry(np.float32(3.0), wrt=("a",), also=("jvp", "vmap"))
+def rooted(a):
+    """custom_root: the derivative is that of the implicit function."""
+    def newton_steps(f, y):
+        return lax.fori_loop(0, 9, lambda i, y: y - (y ** 3 - a) / (3 * y * y),
+                             y)
+    return lax.custom_root(lambda y: y ** 3 - a, 1.0, newton_steps,
+                           lambda g, y: y / g(1.0)) * a
+
+
+@entry(draw(85, 3, 3), draw(86, 3), wrt=("a", "b"), also=("jvp", "vmap"))
+def linear_system(a, b):
+    """custom_linear_solve with a transpose of its own."""
+    a = a @ a.T + 3 * jnp.eye(3) + jnp.triu(a)
+    x = lax.custom_linear_solve(
+        lambda v: a @ v, b, lambda mv, b: jnp.linalg.inv(a) @ b,
+        lambda vm, b: jnp.linalg.inv(a).T @ b)
+    return jnp.sum(jnp.sin(x))
+
+
+@entry(draw(87, 2, 7), wrt=("x",), also=("jvp", "vmap"))
+def approximate_best(x):
+    best, i = lax.approx_max_k(x, 3)
+    least, k = lax.approx_min_k(x, 2, reduction_dimension=0)
+    weight = jnp.cos(i.astype(jnp.float32))
+    return jnp.sum(best ** 2 * weight) + jnp.sum(least * (1.0 + k))
+
+
+@jax.custom_gradient
+def cube_of_own_slope(x):
+    return x ** 3, lambda ct: (ct * 5 * x,)
+
+
+@entry(draw(88, 4), wrt=("x",), also=("vmap",), no_jvp="wrapped_fun")
+def gradient_of_ones_own(x):
+    return jnp.sum(cube_of_own_slope(x))
+
+
+@functools.partial(jax.custom_vjp, nondiff_argnums=(0, 2))
+def applied(f, x, n):
+    return f(x) * n
+
+
+applied.defvjp(lambda f, x, n: (f(x) * n, x),
+               lambda f, n, x, ct: (ct * n * f(x) * 7,))
+
+
+@entry(draw(89, 4), wrt=("x",), also=("vmap",), no_jvp="applied")
+def arguments_without_slope(x):
+    return jnp.sum(applied(jnp.sin, x, 3))
+
+
+@jax.custom_vjp
+def waved(x):
+    return jnp.sin(x) * x
+
+
+waved.defvjp(lambda x: (jnp.sin(x) * x, (jnp.cos(x), x)),
+             lambda kept, ct: (ct * kept[0] * kept[1] * 11,),
+             optimize_remat=True)
+
+
+@entry(draw(90, 4), wrt=("x",), also=("vmap",), no_jvp="waved")
+def rule_for_remat(x):
+    return jnp.sum(jax.checkpoint(waved)(waved(x)))
+
+
+@jax.custom_jvp
+def weighed(x, w):
+    return x * w
+
+
+weighed.defjvps(lambda t, out, x, w: t * w * 3, None)
+
+
+@entry(draw(91, 4), draw(92, 4), wrt=("x", "w"), also=("jvp", "vmap"))
+def rules_by_argument(x, w):
+    """defjvps, where None is no derivative."""
+    return jnp.sum(weighed(x, w) + weighed(w, x))
+
+
+def policies():
+    p = jax.checkpoint_policies
+    names = p.save_only_these_names("a")
+    return [
+        None, p.everything_saveable, p.nothing_saveable, p.dots_saveable,
+        p.checkpoint_dots, p.dots_with_no_batch_dims_saveable,
+        p.checkpoint_dots_with_no_batch_dims, names,
+        p.save_any_names_but_these("a"),
+        p.save_anything_except_these_names("a"),
+        p.offload_dot_with_no_batch_dims("device", "pinned_host"),
+        p.save_and_offload_only_these_names(
+            names_which_can_be_saved=["a"], names_which_can_be_offloaded=["b"],
+            offload_src="device", offload_dst="pinned_host"),
+        p.save_from_both_policies(names, p.dots_saveable),
+        p.save_from_both_policies(names, p.save_only_these_names("b")),
+    ]
+
+
+@entry(draw(93, 3, 3), wrt=("x",), also=("jvp", "vmap"))
+def every_policy(x):
+    from jax.ad_checkpoint import checkpoint_name
+
+    def layer(x):
+        a = checkpoint_name(jnp.sin(x @ x), "a")
+        return checkpoint_name(jnp.tanh(a @ x), "b")
+    total = 0.0
+    for policy in policies():
+        total += jnp.sum(jax.checkpoint(layer, policy=policy)(x))
+    return total
+
+
+@entry(draw(94, 4), wrt=("x",), also=("jvp", "vmap"))
+def calls_by_name(x):
+    @functools.partial(jax.named_call, name="layer")
+    def layer(x):
+        with jax.named_scope("inside"):
+            return jnp.sin(x)
+    # JAX has no derivative of composite.
+    e = lax.composite(lambda v: jnp.exp(v), "my.exp")(jnp.arange(4.0))
+    y, z = lax.optimization_barrier((e * layer(x), x * 2))
+    return jnp.sum(y * z + lax.stop_gradient(y))
+
+
 # -- Flax -------------------------------------------------------------------------
 
 class Perceptron(nn.Module):
@@ -339,6 +502,10 @@ def optax_losses(logits, labels):
 
 # -- what is refused, by name -------------------------------------------------------
 
+def my_policy(prim, *args, **params):
+    return True
+
+
 REFUSED = {
     "complex64": (lambda x: jnp.real(jnp.fft.fft(x)), (draw(71, 4),)),
     "pure_callback": (
@@ -347,6 +514,20 @@ REFUSED = {
         (draw(72, 4),)),
     "float8": (lambda x: x.astype(jnp.float8_e4m3fn), (draw(73, 4),)),
     "debug": (lambda x: [jax.debug.print("{}", x), x][1], (draw(74, 4),)),
+    "debug_callback": (
+        lambda x: [jax.debug.callback(lambda v: None, x), x][1],
+        (draw(74, 4),)),
+    "io_callback": (
+        lambda x: jax.experimental.io_callback(
+            np.sin, jax.ShapeDtypeStruct((4,), np.float32), x),
+        (draw(74, 4),)),
+    "linear_call": (
+        lambda x: jax.custom_derivatives.linear_call(
+            lambda r, v: v * r, lambda r, ct: ct * r, x, x),
+        (draw(74, 4),)),
+    "its policy my_policy is a Python function": (
+        lambda x: jax.checkpoint(jnp.sin, policy=my_policy)(x),
+        (draw(74, 4),)),
     "without dots": (lambda t: t["a.b"], ({"a.b": draw(75, 2)},)),
     "key<rbg>": (jax.random.uniform, (jax.random.key(0, impl="rbg"),)),
 }

@@ -49,8 +49,46 @@ def gradient(f, args, places):
     return value, grads if len(places) > 1 else grads[0]
 
 
+def changed(tree, change):
+    """Another value for each leaf of floats."""
+    return jax.tree.map(
+        lambda x: change(x) if np.issubdtype(x.dtype, np.floating) else x, tree)
+
+
+def tangent(f, args, places):
+    """(value, tangent) for the tangents 1 - x / 2."""
+    wrt = [args[i] for i in places]
+
+    def of_wrt(*wrt):
+        given = list(args)
+        for i, x in zip(places, wrt):
+            given[i] = x
+        return f(*given)
+    return jax.jvp(of_wrt, wrt, changed(wrt, lambda x: 1 - x / 2))
+
+
+def refuse_tangent(path, name, f, args, places):
+    """The name of the function that has no forward mode, in JAX neither."""
+    try:
+        tangent(f, args, places)
+    except TypeError as e:
+        if "forward-mode autodiff (jvp)" not in str(e):
+            raise
+    else:
+        raise AssertionError(f"{path}: JAX has a forward mode")
+    with open(path + ".jvp.refused", "w", encoding="ascii") as out:
+        out.write(name + "\n")
+
+
+def make_batch(path, f, args):
+    """Of two lanes, the second x / 2."""
+    both = jax.tree.map(lambda x, y: np.stack([x, y]), args,
+                        changed(args, lambda x: x / 2))
+    safetensors.save(path + ".vmap.safetensors", numbered(jax.vmap(f)(*both)))
+
+
 def make(name, folder, calx):
-    f, args, wrt = functions.ENTRIES[name]
+    f, args, wrt, also, no_jvp = functions.ENTRIES[name]
     names = _names_of(f, len(args))
     path = os.path.join(folder, name)
     jax2calx.export(path, f, *args, calx=calx)
@@ -59,12 +97,23 @@ def make(name, folder, calx):
     safetensors.save(path + ".in.safetensors", inputs)
     safetensors.save(path + ".out.safetensors",
                      numbered(jax.jit(f)(*args)))
+    places = tuple(names.index(w) for w in wrt)
+    if "jvp" in also:
+        safetensors.save(path + ".jvp.safetensors",
+                         numbered(tangent(f, args, places)))
+    if no_jvp:
+        refuse_tangent(path, no_jvp, f, args, places)
+    if "vmap" in also:
+        make_batch(path, f, args)
     if wrt:
-        places = tuple(names.index(w) for w in wrt)
-        safetensors.save(path + ".grad.safetensors",
-                         numbered(gradient(f, args, places)))
         with open(path + ".wrt", "w", encoding="ascii") as out:
             out.write(" ".join(str(i) for i in places) + "\n")
+        try:
+            safetensors.save(path + ".grad.safetensors",
+                             numbered(gradient(f, args, places)))
+        except ValueError as e:  # custom_vmap has no transpose
+            if "does not support reverse-mode" not in str(e):
+                raise
 
 
 def refused(text):
@@ -105,10 +154,11 @@ def same(folder, name, kind):
 def check(calx):
     wrong = [f"{t} is not refused" for t in functions.REFUSED if not refused(t)]
     with tempfile.TemporaryDirectory() as folder:
-        for name, (_, _, wrt) in functions.ENTRIES.items():
+        for name in functions.ENTRIES:
             make(name, folder, calx)
-            for kind in ("out", "grad") if wrt else ("out",):
-                if not same(folder, name, kind):
+            for kind in ("out", "grad", "jvp", "vmap"):
+                path = os.path.join(folder, f"{name}.{kind}.safetensors")
+                if os.path.exists(path) and not same(folder, name, kind):
                     wrong.append(f"{name}: other {kind} than recorded")
     return wrong
 

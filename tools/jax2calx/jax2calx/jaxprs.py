@@ -4,6 +4,8 @@ Nested jaxprs refer to no arrays: what they close over becomes an operand of
 each equation on the way, up to the whole, whose constants stand in a file.
 Rules of custom_jvp and custom_vjp are traced, for rules inside rules too.
 """
+import inspect
+
 import jax
 import numpy as np
 from jax import numpy as jnp
@@ -25,6 +27,12 @@ def is_dropped(v):
 
 def is_float(aval):
     return jnp.issubdtype(aval.dtype, jnp.floating)
+
+
+def function_name(jaxpr):
+    """What Python calls the function that a jaxpr was traced from; ""."""
+    info = getattr(opened(jaxpr)[0], "debug_info", None)
+    return str(getattr(info, "func_src_info", None) or "").split(" at ")[0]
 
 
 def is_key(x):
@@ -228,9 +236,11 @@ def call(name, key="jaxpr"):
         b = write(source, body.deep)
         arrays = arrays_of(b)
         k = {"jaxpr": b.json(lead=arrays)}
-        for extra in ("name", "prevent_cse", "differentiated", "policy"):
+        for extra in ("name", "prevent_cse", "differentiated"):
             if eqn.params.get(extra) is not None:
                 k[extra] = params.encode(eqn.params[extra], name, None)
+        if eqn.params.get("policy") is not None:
+            k["policy"] = params.policy(eqn.params["policy"])
         return name, atoms(body, arrays) + operands, k
     return handle
 
@@ -310,6 +320,27 @@ def linear_solve(body, eqn, operands):
 
 # -- custom rules -------------------------------------------------------------
 
+def is_sequential(rule):
+    """Whether a rule of custom_vmap is that of sequential_vmap, or of its
+    derivative."""
+    while getattr(rule, "__qualname__", "").startswith("custom_vmap_jvp."):
+        rule = inspect.getclosurevars(rule).nonlocals.get("rule")
+    return (getattr(rule, "__qualname__", "").startswith("sequential_vmap.") and
+            getattr(rule, "__module__", "").endswith("custom_batching"))
+
+
+def custom_vmap(body, eqn, operands):
+    """Of rules, which are Python, only that which loops goes along."""
+    b = write(eqn.params["call"], body.deep)
+    arrays = arrays_of(b)
+    rule = "sequential_vmap" if is_sequential(eqn.params["rule"]) else "rule"
+    return "custom_vmap_call", atoms(body, arrays) + operands, {
+        "call": b.json(lead=arrays),
+        "rule": {"fn": rule},
+        "name": function_name(eqn.params["call"]),
+    }
+
+
 def called(eqn):
     """The function of a custom rule: what it computes."""
     for key in ("call_jaxpr", "fun_jaxpr"):
@@ -329,7 +360,7 @@ def traced(eqn, what, f, *args):
     except refuse.CannotExport:
         raise
     except Exception as e:  # the user's rule
-        name = eqn.params.get("name", "") or ""
+        name = function_name(called(eqn))
         raise refuse.CannotExport(
             f"{eqn.primitive.name} {name}: its {what} cannot be traced: "
             f"{type(e).__name__}: {e}") from e
@@ -437,13 +468,15 @@ def custom_vjp(body, eqn, operands):
         "fwd_input_fwds": [place[id(x)] for x in of_bwd] + [None] * n,
         "bwd_jaxpr": bwd.json(lead=of_bwd),
         "bwd_out_zeros": constant_of(fixed, avals, arrays),
+        "name": function_name(called(eqn)),
     }
     return "custom_vjp_call", operands + atoms(body, arrays), k
 
 
 NESTING = {
     "jit": call("jit"), "pjit": call("jit"), "closed_call": call("jit"),
-    "core_call": call("jit"), "custom_vmap_call": call("jit", "call"),
+    "core_call": call("jit"), "custom_vmap_call": custom_vmap,
+    "remat_opt": call("jit", "fwd_jaxpr"),
     "remat2": call("remat2"), "checkpoint": call("remat2"),
     "scan": scan, "while": while_loop, "cond": cond,
     "custom_jvp_call": custom_jvp, "custom_vjp_call": custom_vjp,

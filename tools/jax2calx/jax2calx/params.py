@@ -1,5 +1,6 @@
 """Parameters of equations as JSON: the table of the record's format."""
 import enum
+import inspect
 import math
 
 import numpy as np
@@ -26,14 +27,83 @@ def array(x):
     }
 
 
-def _policy(f):
-    """{"fn": name, "names": [...]} of a checkpoint policy or other function."""
-    out = {"fn": getattr(f, "__qualname__", type(f).__qualname__)}
-    out["fn"] = out["fn"].split(".")[0]
+def _names_in(f):
+    """The names that a policy's closure or its fields hold."""
     cells = [c.cell_contents for c in getattr(f, "__closure__", None) or ()]
-    names = [c for c in cells if isinstance(c, (set, frozenset, tuple, list))]
-    if names and all(isinstance(x, str) for x in names[0]):
-        out["names"] = sorted(names[0])
+    cells += list(getattr(f, "__dict__", {}).values())
+    sets = [c for c in cells if isinstance(c, (set, frozenset, tuple, list))]
+    return {x for c in sets for x in c if isinstance(x, str)}
+
+
+def _function(f):
+    """{"fn": name} of a function that is a parameter."""
+    name = getattr(f, "__qualname__", type(f).__qualname__)
+    return {"fn": name.split(".")[0]}
+
+
+# What JAX also calls a policy, or a policy that saves the same. Values offloaded
+# to the host lie there as they are.
+SAME = {
+    "SaveOnlyTheseNames": "save_only_these_names",
+    "SaveAnyNamesButThese": "save_any_names_but_these",
+    "checkpoint_dots": "dots_saveable",
+    "checkpoint_dots_with_no_batch_dims": "dots_with_no_batch_dims_saveable",
+    "offload_dot_with_no_batch_dims": "dots_with_no_batch_dims_saveable",
+    "save_and_offload_only_these_names": "save_only_these_names",
+    "save_anything_except_these_names": "everything_saveable",
+}
+NAMED = {"save_only_these_names", "save_any_names_but_these"}
+# Which of two policies saves what both do.
+WIDER = [
+    "nothing_saveable", "dots_with_no_batch_dims_saveable", "dots_saveable",
+    "everything_saveable",
+]
+
+
+def _either(a, b):
+    """The policy that saves what a or b does; None: no single one."""
+    if a["fn"] in NAMED and b["fn"] in NAMED:
+        if a["fn"] != b["fn"]:
+            return None
+        both = set(a["names"]) | set(b["names"])
+        if a["fn"] == "save_any_names_but_these":
+            both = set(a["names"]) & set(b["names"])
+        return {"fn": a["fn"], "names": sorted(both)}
+    if a["fn"] in NAMED:
+        a, b = b, a
+    if b["fn"] not in NAMED:
+        return max(a, b, key=lambda p: WIDER.index(p["fn"]))
+    if a["fn"] == "everything_saveable":
+        return a
+    if b["fn"] == "save_any_names_but_these":
+        return b if a["fn"] == "nothing_saveable" else None
+    return {"fn": a["fn"], "names": b["names"]}
+
+
+def policy(f):
+    """{"fn": name, "names": [...]} of a checkpoint policy of JAX's."""
+    out = _function(f)
+    if not (getattr(f, "__module__", None) or "").startswith("jax."):
+        raise refuse.CannotExport(
+            f"checkpoint: its policy {out['fn']} is a Python function; use one "
+            "of jax.checkpoint_policies")
+    if out["fn"] == "save_from_both_policies":
+        both = inspect.getclosurevars(f).nonlocals
+        out = _either(policy(both["policy_1"]), policy(both["policy_2"]))
+        if out is None:
+            raise refuse.CannotExport(
+                "checkpoint: save_from_both_policies of two that Calx has no "
+                "single policy for")
+        return out
+    if out["fn"] == "DotsSaveable":
+        out["fn"] = ("dots_with_no_batch_dims_saveable"
+                     if f.only_if_no_batch_dims else "dots_saveable")
+    out["fn"] = SAME.get(out["fn"], out["fn"])
+    if out["fn"] in NAMED:
+        out["names"] = sorted(_names_in(f))
+    elif out["fn"] not in WIDER:
+        raise refuse.CannotExport(
+            f"checkpoint: the policy {out['fn']} is not known")
     return out
 
 
@@ -76,5 +146,5 @@ def encode(x, where, nested):
         return {k: encode(getattr(x, k), where, nested)
                 for k in x.__dataclass_fields__ if getattr(x, k) is not None}
     if callable(x):
-        return _policy(x)
+        return _function(x)
     raise refuse.CannotExport(f"{where}: a {type(x).__name__} is not known")

@@ -5,6 +5,10 @@ class CannotExport(Exception):
     """The function holds something that Calx has no meaning for."""
 
 
+CALLBACK = ("a call of Python cannot be exported; export what stands before and "
+            "behind it, and call C between them (cx_callback)")
+PRINT = ("a call of Python cannot be exported; leave it out, or print in C "
+         "(cx_debug_print)")
 # Primitives by what they stand for; others are refused by their own name when
 # the record is lowered.
 REASONS = {
@@ -16,10 +20,15 @@ REASONS = {
     "pmap": "programs of several devices cannot be exported",
     "xla_pmap": "programs of several devices cannot be exported",
     "pallas_call": "a kernel written for one machine cannot be exported",
-    "pure_callback": "a call of Python cannot be exported",
-    "io_callback": "a call of Python cannot be exported",
-    "debug_callback": "a call of Python cannot be exported",
-    "debug_print": "a call of Python cannot be exported",
+    "linear_call": "a transpose of its own cannot be exported; write the "
+                   "function as a custom_vjp, or without the rule",
+    "dce_call": "a rule for unused results cannot be exported; export the "
+                "function that it is for",
+    "custom_dce_call": "a rule for unused results cannot be exported; export "
+                       "the function that it is for",
+    "custom_partitioning": "programs of several devices cannot be exported",
+    "pure_callback": CALLBACK, "io_callback": CALLBACK,
+    "debug_callback": PRINT, "debug_print": PRINT,
     "ref_get": "a mutable reference cannot be exported",
     "ref_set": "a mutable reference cannot be exported",
     "get": "a mutable reference cannot be exported",

@@ -105,11 +105,11 @@ static cxi_entry *write_grad(cxi_derivation *d, const bool *mask) {
     return cxi_derive_fail(d);
   }
   cotangent[0] = true; /* the loss is the first leaf */
-  const cxi_program *vjp = cxi_vjp(p, mask, cotangent, &d->error);
-  if (!vjp || !cxi_derive_open(d)) return cxi_derive_fail(d);
+  if (!cxi_derive_open(d)) return cxi_derive_fail(d);
   for (uint32_t i = 0; i < p->n_in; i++) in[i] = d->in[i];
   in[p->n_in] = cxi_number(cxi_type_dtype(cxi_output_type(p, 0)), 1);
-  cxi_replay(vjp, in, out);
+  if (!cxi_vjp_into(&d->b, p, mask, cotangent, in, out, &d->error))
+    return cxi_derive_fail(d);
   const bool value = d->q->code->kind == CXI_CODE_VALUE_AND_GRAD;
   cx *at = results;
   for (uint32_t i = 0; value && i < p->n_out; i++) *at++ = out[i];

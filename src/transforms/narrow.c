@@ -128,6 +128,19 @@ static const cxi_program *write(cxi_task *task, const narrowing *n,
   return cxi_task_finish(task, &b, "", n_in, in, n_out, out);
 }
 
+/* Whether p is what is wanted of it already. */
+static bool is_narrow(const narrowing *n, const bool *used_out,
+                      const bool *used_in) {
+  const cxi_program *p = n->p;
+  for (uint32_t i = 0; i < p->n_out; i++)
+    if (used_out && !used_out[i]) return false;
+  for (uint32_t i = 0; i < p->n_in; i++)
+    if (used_in && !used_in[i]) return false;
+  for (uint32_t i = 0; i < p->n_equations; i++)
+    if (n->shrunk[i] || !any_live(n, &p->equations[i])) return false;
+  return true;
+}
+
 static const cxi_program *narrow(cxi_task *task, const bool *used_out,
                                  bool *used_in) {
   const cxi_program *p = task->p;
@@ -143,6 +156,7 @@ static const cxi_program *narrow(cxi_task *task, const bool *used_out,
     if (!used_out || used_out[i]) n.live[p->outputs[i]] = true;
   if (!walk_backwards(task, &n)) return NULL;
   for (uint32_t i = 0; used_in && i < p->n_in; i++) used_in[i] = n.live[i];
+  if (is_narrow(&n, used_out, used_in)) return cxi_program_retain(p);
   return write(task, &n, used_out, used_in);
 }
 

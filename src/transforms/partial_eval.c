@@ -6,7 +6,7 @@ static bool partial_eval(cxi_task *task, const bool *unknown_in,
                          const bool *force, bool *unknown_out) {
   const cxi_program *p = task->p;
   cxi_split s;
-  cxi_split_open(&s);
+  cxi_split_open(&s, NULL);
   cx *in = cxi_walk_scratch(3 * (size_t)p->n_in, sizeof *in);
   cx *out = cxi_walk_scratch(3 * (size_t)p->n_out, sizeof *out);
   cx *known_in = NULL, *waiting = NULL, *known_out = NULL, *later = NULL;
@@ -19,7 +19,7 @@ static bool partial_eval(cxi_task *task, const bool *unknown_in,
       if (unknown_in && unknown_in[i])
         in[i] = waiting[n_waiting++] = cxi_builder_input(&s.unknown, type);
       else
-        in[i] = known_in[n_known++] = cxi_builder_input(&s.known, type);
+        in[i] = known_in[n_known++] = cxi_builder_input(s.known, type);
     }
     cxi_replay(p, in, out);
     for (uint32_t i = 0; i < p->n_out; i++) {

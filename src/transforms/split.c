@@ -10,7 +10,7 @@ static cxi_split *split_of(cxi_emitter *e) {
 }
 
 static cxi_emitter *side_of(cxi_split *s, cx a) {
-  return cxi_split_is_unknown(s, a) ? &s->unknown.emitter : &s->known.emitter;
+  return cxi_split_is_unknown(s, a) ? &s->unknown.emitter : &s->known->emitter;
 }
 
 static bool info(cxi_emitter *e, cx a, cxi_info *out) {
@@ -19,17 +19,17 @@ static bool info(cxi_emitter *e, cx a, cxi_info *out) {
 }
 
 static cx literal(cxi_emitter *e, cx_dtype dtype, bool weak, uint64_t bits) {
-  cxi_emitter *to = &split_of(e)->known.emitter;
+  cxi_emitter *to = &split_of(e)->known->emitter;
   return to->literal(to, dtype, weak, bits);
 }
 
 static cx fail(cxi_emitter *e, cx_code code, const char *text) {
-  cxi_emitter *to = &split_of(e)->known.emitter;
+  cxi_emitter *to = &split_of(e)->known->emitter;
   return to->fail(to, code, text);
 }
 
 void cxi_split_into_known(cxi_split *s) {
-  cxi_emitter_use(&s->known.emitter);
+  cxi_emitter_use(&s->known->emitter);
 }
 void cxi_split_into_unknown(cxi_split *s) {
   cxi_emitter_use(&s->unknown.emitter);
@@ -45,12 +45,12 @@ static bool write_again(cxi_split *s, const cxi_builder_value *v, cx *out) {
     return true;
   }
   if (!cxi_is_equation(v->source)) return false;
-  const cxi_equation *e = &s->known.equations[v->source];
+  const cxi_equation *e = &s->known->equations[v->source];
   if (e->prim != CXI_PRIM_broadcast_in_dim && e->prim != CXI_PRIM_iota)
     return false;
   cx in = { 0 };
   if (e->n_in == 1) {
-    const cxi_builder_value *x = &s->known.values[s->known.operands[e->in]];
+    const cxi_builder_value *x = &s->known->values[s->known->operands[e->in]];
     if (x->source != CXI_LITERAL) return false;
     in = u->literal(u, cxi_type_dtype(x->type), x->weak, x->bits);
   }
@@ -79,11 +79,11 @@ static bool reach(cxi_split *s, uint32_t id) {
 }
 
 cx cxi_split_residual(cxi_split *s, cx a) {
-  if (!cxi_builder_owns(&s->known, a)) return a;
+  if (!cxi_builder_owns(s->known, a)) return a;
   const uint32_t id = a.index - 1;
   if (!reach(s, id)) return no_memory(s);
   if (cxi_given(s->crossed[id])) return s->crossed[id];
-  const cxi_builder_value v = *cxi_builder_value_of(&s->known, a);
+  const cxi_builder_value v = *cxi_builder_value_of(s->known, a);
   cx crossed;
   if (!write_again(s, &v, &crossed)) {
     if (!cxi_grow(&s->residuals, &s->cap_residuals, s->n_residuals + (size_t)1,
@@ -143,13 +143,13 @@ static bool cut(cxi_split *s, const cxi_row *row, const cxi_infer *c,
     const cx result = cxi_given(unknown_out[i]) ? unknown_out[i] : known_out[i];
     if (cxi_given(result)) out[i] = result;
   }
-  return s->known.error.code == CX_OK && s->unknown.error.code == CX_OK;
+  return s->known->error.code == CX_OK && s->unknown.error.code == CX_OK;
 }
 
 static bool emit(cxi_emitter *em, cxi_prim prim, const void *params,
                  uint32_t n_in, const cx *in, uint32_t n_out, cx *out) {
   cxi_split *s = split_of(em);
-  cxi_emitter *k = &s->known.emitter;
+  cxi_emitter *k = &s->known->emitter;
   bool any_unknown = false;
   for (uint32_t i = 0; i < n_in; i++)
     any_unknown = any_unknown || cxi_split_is_unknown(s, in[i]);
@@ -183,10 +183,11 @@ static bool emit(cxi_emitter *em, cxi_prim prim, const void *params,
 
 /* -- opening and finishing ------------------------------------------------ */
 
-void cxi_split_open(cxi_split *s) {
+void cxi_split_open(cxi_split *s, cxi_builder *known) {
   *s = (cxi_split){ .emitter = { info, literal, emit, fail, NULL, NULL } };
-  cxi_builder_open(&s->known);
-  s->emitter.outer = s->known.emitter.outer;
+  s->known = known ? known : &s->own;
+  if (!known) cxi_builder_open(&s->own);
+  s->emitter.outer = known ? &known->emitter : s->own.emitter.outer;
   cxi_builder_open(&s->unknown);
   cxi_emitter_use(&s->emitter);
 }
@@ -210,6 +211,17 @@ static void share_error(cxi_builder *a, cxi_builder *b) {
   b->error_site = a->error_site;
 }
 
+static void share_errors(cxi_split *s) {
+  share_error(s->known, &s->unknown);
+  share_error(&s->unknown, s->known);
+}
+
+static void close_split(cxi_split *s) {
+  cxi_emitter_use(s->emitter.outer);
+  cxi_free(s->crossed);
+  cxi_free(s->residuals);
+}
+
 bool cxi_split_finish(cxi_split *s, cxi_task *task, uint32_t n_known_in,
                       const cx *known_in, uint32_t n_unknown_in,
                       const cx *unknown_in, uint32_t n_known_out,
@@ -219,15 +231,29 @@ bool cxi_split_finish(cxi_split *s, cxi_task *task, uint32_t n_known_in,
   const uint32_t n = s->n_residuals;
   const cx *out = with_residuals(s, n_known_out, known_out, true);
   const cx *in = with_residuals(s, n_unknown_in, unknown_in, false);
-  share_error(&s->known, &s->unknown);
-  share_error(&s->unknown, &s->known);
+  share_errors(s);
   made->n = n;
   made->b = cxi_task_finish(task, &s->unknown, "_unknown", n_unknown_in + n, in,
                             n_unknown_out, unknown_out);
-  made->a = cxi_task_finish(task, &s->known, "_known", n_known_in, known_in,
+  made->a = cxi_task_finish(task, s->known, "_known", n_known_in, known_in,
                             n_known_out + n, out);
-  cxi_emitter_use(s->emitter.outer);
-  cxi_free(s->crossed);
-  cxi_free(s->residuals);
+  close_split(s);
   return made->a && made->b;
+}
+
+const cxi_program *cxi_split_finish_unknown(cxi_split *s, cxi_task *task,
+                                            uint32_t n_in, const cx *in,
+                                            uint32_t n_out, const cx *out,
+                                            const cx **out_residuals,
+                                            uint32_t *out_n_residuals) {
+  const uint32_t n = s->n_residuals;
+  const cx *known = with_residuals(s, 0, NULL, true);
+  const cx *all = with_residuals(s, n_in, in, false);
+  share_errors(s);
+  const cxi_program *p =
+      cxi_task_finish(task, &s->unknown, "_unknown", n_in + n, all, n_out, out);
+  close_split(s);
+  *out_residuals = known;
+  *out_n_residuals = n;
+  return p;
 }

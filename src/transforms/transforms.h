@@ -41,6 +41,12 @@ const cxi_program *cxi_transpose_program(const cxi_program *p,
  * Integer outs have no cotangent. The base of grad, vjp, value_and_grad. */
 const cxi_program *cxi_vjp(const cxi_program *p, const bool *wrt,
                            const bool *cotangent_out, cxi_error *error);
+/* The same into b, the current emitter, without a program of p's own in between:
+ * on p's ins and the cotangents in `in`, out gets what the program returns.
+ * False with *error; b is then to be abandoned. */
+bool cxi_vjp_into(cxi_builder *b, const cxi_program *p, const bool *wrt,
+                  const bool *cotangent_out, const cx *in, cx *out,
+                  cxi_error *error);
 
 /* Batched inputs carry the batch at axis 0, as do batched outputs. */
 const cxi_program *cxi_batch(const cxi_program *p, const bool *batched_in,

@@ -89,9 +89,32 @@ static void walk_backwards(transposition *t) {
   }
 }
 
-/* An output or input in the mask becomes an input of b. */
-static cx input(cxi_builder *b, cxi_type type, cx *in, uint32_t *n) {
-  return in[(*n)++] = cxi_builder_input(b, type);
+static bool marked(const bool *mask, uint32_t i) {
+  return mask && mask[i];
+}
+
+bool cxi_transpose_into(const cxi_builder *b, const cxi_program *p,
+                        const bool *linear_in, const bool *cotangent_out,
+                        const bool *accumulator_in, const cx *in, cx *out) {
+  transposition t;
+  if (!begin(&t, p, &b->error)) return false;
+  for (uint32_t i = 0; i < p->n_in; i++) {
+    t.linear[i] = marked(linear_in, i);
+    if (!t.linear[i]) t.w.env[i] = *in++;
+  }
+  for (uint32_t i = 0; i < p->n_out; i++) {
+    cx *ct = &t.ct[p->outputs[i]];
+    if (marked(cotangent_out, i)) *ct = cxi_sum_given(*ct, *in++);
+  }
+  for (uint32_t i = 0; i < p->n_in; i++)
+    if (marked(accumulator_in, i)) t.ct[i] = cxi_sum_given(*in++, t.ct[i]);
+  walk_forwards(&t);
+  walk_backwards(&t);
+  cxi_walk_end(&t.w);
+  for (uint32_t i = 0; i < p->n_in; i++)
+    if (t.linear[i])
+      *out++ = cxi_given(t.ct[i]) ? t.ct[i] : cxi_zeros(p->values[i].type);
+  return b->error.code == CX_OK;
 }
 
 static const cxi_program *transpose(cxi_task *task, const bool *linear_in,
@@ -103,29 +126,21 @@ static const cxi_program *transpose(cxi_task *task, const bool *linear_in,
   cx *in = cxi_walk_scratch(2 * (size_t)p->n_in + p->n_out, sizeof *in);
   cx *out = cxi_walk_scratch(p->n_in, sizeof *out);
   uint32_t n_in = 0, n_out = 0;
-  transposition t;
-  if (in && out && begin(&t, p, &b.error)) {
+  if (in && out) {
     for (uint32_t i = 0; i < p->n_in; i++) {
-      t.linear[i] = linear_in && linear_in[i];
-      if (!t.linear[i]) t.w.env[i] = input(&b, p->values[i].type, in, &n_in);
+      if (marked(linear_in, i))
+        n_out++;
+      else
+        in[n_in++] = cxi_builder_input(&b, p->values[i].type);
     }
-    for (uint32_t i = 0; i < p->n_out; i++) {
-      const uint32_t v = p->outputs[i];
-      if (cotangent_out && cotangent_out[i])
-        t.ct[v] =
-            cxi_sum_given(t.ct[v], input(&b, p->values[v].type, in, &n_in));
-    }
+    for (uint32_t i = 0; i < p->n_out; i++)
+      if (marked(cotangent_out, i))
+        in[n_in++] = cxi_builder_input(&b, cxi_output_type(p, i));
     for (uint32_t i = 0; i < p->n_in; i++)
-      if (accumulator_in && accumulator_in[i])
-        t.ct[i] =
-            cxi_sum_given(input(&b, p->values[i].type, in, &n_in), t.ct[i]);
-    walk_forwards(&t);
-    walk_backwards(&t);
-    cxi_walk_end(&t.w);
-    for (uint32_t i = 0; i < p->n_in; i++)
-      if (t.linear[i])
-        out[n_out++] =
-            cxi_given(t.ct[i]) ? t.ct[i] : cxi_zeros(p->values[i].type);
+      if (marked(accumulator_in, i))
+        in[n_in++] = cxi_builder_input(&b, p->values[i].type);
+    cxi_transpose_into(&b, p, linear_in, cotangent_out, accumulator_in, in,
+                       out);
   }
   return cxi_task_finish(task, &b, "_transpose", n_in, in, n_out, out);
 }

@@ -1,9 +1,10 @@
 /* vjp.c - a function and its cotangents as one program: linearized, its
  * linear part transposed, both joined again. */
 #include <assert.h>
+#include <stdlib.h>
 
 #include "ops/lax.h"
-#include "transforms/walk.h"
+#include "transforms/split.h"
 
 /* What the two parts are joined from. */
 typedef struct halves {
@@ -19,24 +20,46 @@ static uint32_t count(const bool *mask, uint32_t n) {
   return c;
 }
 
-/* The linear part, transposed; the cotangents are those of the outputs that
- * have a tangent at all. */
-static bool transpose_linear(cxi_task *task, halves *h) {
-  const cxi_program *p = task->p, *linear = h->partial.unknown;
+/* How the linear part is transposed. */
+typedef struct masks {
+  const bool *linear_in,
+      *wanted; /* its tangents; its outputs with cotangents */
+} masks;
+
+/* The cotangents are those of the outputs that have a tangent at all. False
+ * without memory. */
+static bool find_masks(cxi_task *task, const cxi_program *linear,
+                       const bool *wrt, const bool *cotangent_out,
+                       const bool *nonzero_out, masks *out) {
+  const cxi_program *p = task->p;
   bool *linear_in = cxi_scratch(linear->n_in + (size_t)1);
   bool *wanted = cxi_scratch(linear->n_out + (size_t)1);
   if (!linear_in || !wanted)
     return cxi_error_set(task->error, CX_EMEMORY, "vjp: no memory");
-  for (uint32_t i = 0; i < count(h->wrt, p->n_in); i++) linear_in[i] = true;
+  for (uint32_t i = 0; i < count(wrt, p->n_in); i++) linear_in[i] = true;
   uint32_t n = 0;
   for (uint32_t i = 0; i < p->n_out; i++)
-    if (h->nonzero_out[i]) wanted[n++] = h->cotangent_out[i];
-  if (count(wanted, n) == 0) return true;
-  /* What a loop or a branch does with a tangent for nothing would give it a
-   * cotangent of zeros, which is not none: 0 * inf. */
-  const cxi_program *live = cxi_narrow(linear, NULL, NULL, task->error);
+    if (nonzero_out[i]) wanted[n++] = cotangent_out[i];
+  *out = (masks){ linear_in, wanted };
+  return true;
+}
+
+/* What a loop or a branch does with a tangent for nothing would give it a
+ * cotangent of zeros, which is not none: 0 * inf. */
+static const cxi_program *live_part(cxi_task *task, const cxi_program *linear) {
+  return cxi_narrow(linear, NULL, NULL, task->error);
+}
+
+static bool transpose_linear(cxi_task *task, halves *h) {
+  const cxi_program *linear = h->partial.unknown;
+  masks m;
+  if (!find_masks(task, linear, h->wrt, h->cotangent_out, h->nonzero_out, &m))
+    return false;
+  if (count(m.wanted, linear->n_out) == 0) return true;
+  const cxi_program *live = live_part(task, linear);
   if (live)
-    h->back = cxi_transpose_program(live, linear_in, wanted, NULL, task->error);
+    h->back =
+        cxi_transpose_program(live, m.linear_in, m.wanted, NULL, task->error);
   return h->back != NULL;
 }
 
@@ -102,4 +125,82 @@ const cxi_program *cxi_vjp(const cxi_program *p, const bool *wrt,
   }
   cxi_task_end(&task);
   return task.memo.a;
+}
+
+/* -- into a builder that is there ----------------------------------------- */
+
+/* Writes p's outputs into b. The linear part, (tangents, residuals) ->
+ * tangents, is a program; NULL with the error. `residuals` are those in b. */
+static const cxi_program *linearize_into(cxi_task *task, cxi_builder *b,
+                                         const bool *wrt, const cx *in, cx *out,
+                                         bool *nonzero_out,
+                                         const cx **residuals,
+                                         uint32_t *n_residuals) {
+  const cxi_program *p = task->p;
+  cx *dx = cxi_walk_scratch(p->n_in, sizeof *dx);
+  cx *dout = cxi_walk_scratch(p->n_out, sizeof *dout);
+  if (!dx || !dout || !nonzero_out) {
+    cxi_task_failed(task, b);
+    return NULL;
+  }
+  cxi_split s;
+  cxi_split_open(&s, b);
+  const uint32_t n =
+      cxi_linearize_walk(&s, p, wrt, in, dx, out, dout, nonzero_out);
+  const cxi_program *linear = cxi_split_finish_unknown(
+      &s, task, count(wrt, p->n_in), dx, n, dout, residuals, n_residuals);
+  const cxi_program *held = cxi_hold(linear);
+  cxi_program_release(linear);
+  if (linear && !held) cxi_error_set(task->error, CX_EMEMORY, "vjp: no memory");
+  return held;
+}
+
+static bool vjp_into(cxi_task *task, cxi_builder *b, const bool *wrt,
+                     const bool *cotangent_out, const cx *in, cx *out) {
+  const cxi_program *p = task->p;
+  bool *nonzero_out = cxi_walk_scratch(p->n_out, sizeof *nonzero_out);
+  const cx *residuals, *ct = in + p->n_in;
+  uint32_t n = 0;
+  masks m;
+  const cxi_program *linear =
+      linearize_into(task, b, wrt, in, out, nonzero_out, &residuals, &n);
+  if (!linear || !find_masks(task, linear, wrt, cotangent_out, nonzero_out, &m))
+    return false;
+  cx *args = cxi_walk_scratch((size_t)n + p->n_out, sizeof *args);
+  if (!args) return cxi_task_failed(task, b);
+  for (uint32_t i = 0; i < n; i++) args[i] = residuals[i];
+  for (uint32_t i = 0; i < p->n_out; i++) {
+    if (!cotangent_out[i]) continue;
+    if (nonzero_out[i]) args[n++] = *ct;
+    ct++;
+  }
+  cx *grads = out + p->n_out;
+  if (count(m.wanted, linear->n_out) == 0) {
+    for (uint32_t i = 0; i < p->n_in; i++)
+      if (wrt[i]) *grads++ = cxi_zeros(p->values[i].type);
+    return b->error.code == CX_OK || cxi_task_failed(task, b);
+  }
+  const cxi_program *live = live_part(task, linear);
+  if (!live) return false;
+  return cxi_transpose_into(b, live, m.linear_in, m.wanted, NULL, args,
+                            grads) ||
+         cxi_task_failed(task, b);
+}
+
+bool cxi_vjp_into(cxi_builder *b, const cxi_program *p, const bool *wrt,
+                  const bool *cotangent_out, const cx *in, cx *out,
+                  cxi_error *error) {
+  if (getenv("CX_DUMP")) { /* which shows the programs in between */
+    const cxi_program *q = cxi_vjp(p, wrt, cotangent_out, error);
+    return q && cxi_replay(q, in, out);
+  }
+  cxi_task task;
+  cxi_task_begin(&task, CXI_VJP, p, NULL, 0, error);
+  cxi_memo_key_mask(&task.key, wrt, p->n_in);
+  cxi_memo_key_mask(&task.key, cotangent_out, p->n_out);
+  const bool ok = cxi_task_found(&task)
+                      ? task.memo.a && cxi_replay(task.memo.a, in, out)
+                      : vjp_into(&task, b, wrt, cotangent_out, in, out);
+  cxi_task_end(&task);
+  return ok;
 }

@@ -89,6 +89,11 @@ static bool check(const cxi_task *task, const cxi_program *p) {
 }
 #endif
 
+bool cxi_task_failed(cxi_task *task, const cxi_builder *b) {
+  error_site = b->error_site;
+  return cxi_error_set(task->error, b->error.code, "%s", b->error.text);
+}
+
 const cxi_program *cxi_task_finish(cxi_task *task, cxi_builder *b,
                                    const char *suffix, uint32_t n_in,
                                    const cx *in, uint32_t n_out,

@@ -31,6 +31,8 @@ bool cxi_task_found(cxi_task *task);
 const cxi_program *cxi_task_finish(cxi_task *task, cxi_builder *b,
                                    const char *suffix, uint32_t n_in,
                                    const cx *in, uint32_t n_out, const cx *out);
+/* A failure of what was written into b: task->error says it. */
+bool cxi_task_failed(cxi_task *task, const cxi_builder *b);
 /* Takes over the references to a result that was made; keeps it if `ok`. */
 void cxi_task_keep(cxi_task *task, bool ok);
 /* Ends the task; true if memo.a (and b) are there, held. */
@@ -78,5 +80,11 @@ void cxi_walk_wrong_type(const char *transform, const cxi_rule *rule,
 void cxi_jvp_walk(const cxi_program *p, const cxi_error *watch,
                   const cxi_error *watch_too, const cx *in, const cx *dx,
                   bool linearizing, cx *out, cx *dout);
+/* The transposition of p into b, the current emitter: `in` has the ins that are
+ * not linear, the cotangents, the accumulators; out gets a cotangent for each
+ * linear in. False with b's error. */
+bool cxi_transpose_into(const cxi_builder *b, const cxi_program *p,
+                        const bool *linear_in, const bool *cotangent_out,
+                        const bool *accumulator_in, const cx *in, cx *out);
 
 #endif

@@ -129,9 +129,33 @@ static const cxi_program *jvp_of(const probe *b, verdict *v) {
   return q;
 }
 
+/* Written straight into a builder, q's equations make q again. */
+static void write_again(const probe *b, const cxi_program *q, verdict *v) {
+  const cxi_program *p = b->p, *made = NULL;
+  cxi_error error = { 0 };
+  cx *in = calloc(q->n_in + (size_t)1, sizeof *in);
+  cx *out = calloc(q->n_out + (size_t)1, sizeof *out);
+  cxi_memos_clear(); /* or it would find q */
+  cxi_builder builder;
+  cxi_builder_open(&builder);
+  for (uint32_t i = 0; i < q->n_in; i++)
+    in[i] = cxi_builder_input(&builder, q->values[i].type);
+  if (cxi_vjp_into(&builder, p, b->wrt, b->outs, in, out, &error))
+    made = cxi_builder_finish(&builder, q->name, q->n_in, in, q->n_out, out,
+                              &error);
+  else
+    cxi_builder_abandon(&builder);
+  if (made != q)
+    refute(v, "vjp into a builder: %s", made ? "other text" : error.text);
+  cxi_program_release(made);
+  free(in);
+  free(out);
+}
+
 static const cxi_program *vjp_of(const probe *b, verdict *v) {
   cxi_error error = { 0 };
   const cxi_program *q = cxi_vjp(b->p, b->wrt, b->outs, &error);
+  if (q) write_again(b, q, v);
   if (!q && !may_lack_rule(b->p, &error)) refute(v, "vjp: %s", error.text);
   return q;
 }

@@ -12,10 +12,37 @@
 
 /* -- one variate ----------------------------------------------------------- */
 
-/* Random bits become the fraction of a number in [1, 2). */
-static float uniform_f32(cxi_word_pair key) {
+/* f16 and bf16 are held in f32 and rounded after each operation: the draws that
+ * are rejected are those of the dtype. */
+static float round_f16(float x) {
+  return cxi_f16_widen(cxi_f16_round(x));
+}
+static float round_bf16(float x) {
+  return cxi_bf16_widen(cxi_bf16_round(x));
+}
+static float round_f32(float x) {
+  return x;
+}
+static double round_f64(double x) {
+  return x;
+}
+
+static uint32_t word_of(cxi_word_pair key) {
   const cxi_word_pair y = cxi_threefry(key, cxi_counter(0));
-  return cxi_f32_of_bits((y.a ^ y.b) >> 9 | 0x3f800000) - 1.0f;
+  return y.a ^ y.b;
+}
+/* Random bits become the fraction of a number in [1, 2). bf16 has so few of
+ * them that 8 bits are drawn. */
+static float uniform_f16(cxi_word_pair key) {
+  const uint32_t fraction = (word_of(key) & 0xffff) >> 6;
+  return cxi_f16_widen((uint16_t)(fraction | 0x3c00)) - 1.0f;
+}
+static float uniform_bf16(cxi_word_pair key) {
+  const uint32_t fraction = (word_of(key) & 0xff) >> 1;
+  return cxi_bf16_widen((uint16_t)(fraction | 0x3f80)) - 1.0f;
+}
+static float uniform_f32(cxi_word_pair key) {
+  return cxi_f32_of_bits(word_of(key) >> 9 | 0x3f800000) - 1.0f;
 }
 static double uniform_f64(cxi_word_pair key) {
   const cxi_word_pair y = cxi_threefry(key, cxi_counter(0));
@@ -23,10 +50,24 @@ static double uniform_f64(cxi_word_pair key) {
   return cxi_f64_of_bits(bits >> 12 | UINT64_C(0x3ff0000000000000)) - 1.0;
 }
 
+static const float SQRT_2_f16 = 1.41421356f;
+static const float SQRT_2_bf16 = 1.41421356f;
 static const float SQRT_2_f32 = 1.41421356f;
 static const double SQRT_2_f64 = 1.4142135623730951;
+static const float ABOVE_MINUS_ONE_f16 = -1.0f + 0x1p-11f;
+static const float ABOVE_MINUS_ONE_bf16 = -1.0f + 0x1p-8f;
 static const float ABOVE_MINUS_ONE_f32 = -1.0f + FLT_EPSILON / 2;
 static const double ABOVE_MINUS_ONE_f64 = -1.0 + DBL_EPSILON / 2;
+
+#define NUMBER float
+#define NAME(name) name##_f16
+#define MATH(name) cxi_##name##_f32
+#include "primitives/random_gamma.inc"
+
+#define NUMBER float
+#define NAME(name) name##_bf16
+#define MATH(name) cxi_##name##_f32
+#include "primitives/random_gamma.inc"
 
 #define NUMBER float
 #define NAME(name) name##_f32
@@ -37,6 +78,14 @@ static const double ABOVE_MINUS_ONE_f64 = -1.0 + DBL_EPSILON / 2;
 #define NAME(name) name##_f64
 #define MATH(name) cxi_##name##_f64
 #include "primitives/random_gamma.inc"
+
+static double gamma_of_dtype(cx_dtype type, cxi_word_pair key, double a,
+                             bool log_space) {
+  return type == CX_F64    ? gamma_f64(key, a, log_space)
+         : type == CX_F32  ? (double)gamma_f32(key, (float)a, log_space)
+         : type == CX_BF16 ? (double)gamma_bf16(key, (float)a, log_space)
+                           : (double)gamma_f16(key, (float)a, log_space);
+}
 
 /* -- random_gamma: a gamma variate for each a, from a key for each row ---- */
 
@@ -104,10 +153,7 @@ static bool evaluate_random_gamma(cxi_eval *eval, const cxi_view *in,
       const cxi_word_pair own = cxi_threefry(*key, cxi_counter((uint64_t)i));
       const double a =
           cxi_element_get(type, cxi_view_element(&in[1], index, bytes));
-      cxi_element_set(type, to,
-                      type == CX_F64
-                          ? gamma_f64(own, a, p->log_space)
-                          : (double)gamma_f32(own, (float)a, p->log_space));
+      cxi_element_set(type, to, gamma_of_dtype(type, own, a, p->log_space));
       cxi_index_next(shape, index);
     }
   }

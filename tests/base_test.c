@@ -123,6 +123,11 @@ static void test_scratch(void **state) {
   assert_int_equal(first[99], 1);
   const char *again = cxi_scratch(5000);
   for (int i = 0; i < 5000; i++) assert_int_equal(again[i], 0);
+  char *raw = cxi_scratch_raw(100); /* what it holds is not said */
+  memset(raw, 3, 100);
+  const char *above = cxi_scratch(100);
+  for (int i = 0; i < 100; i++) assert_int_equal(raw[i], 3);
+  for (int i = 0; i < 100; i++) assert_int_equal(above[i], 0);
   cxi_scratch_reset(empty);
   /* The border of a chunk: no system allocation once warm. */
   assert_non_null(cxi_scratch(60000));
@@ -203,7 +208,7 @@ static void test_names(void **state) {
   assert_int_not_equal(a, 0);
   assert_int_equal(cxi_name_of_n("alphabet", 5), a);
   assert_string_equal(cxi_name_text(a), "alpha");
-  char buffer[8] = "beta";    /* equal pointer, then another text */
+  char buffer[8] = "beta"; /* equal pointer, then another text */
   const cxi_name b = cxi_name_of_static(buffer);
   assert_int_equal(cxi_name_of_static(buffer), b);
   strcpy(buffer, "alpha");

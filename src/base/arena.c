@@ -21,14 +21,14 @@
 
 typedef struct cxi_chunk {
   struct cxi_chunk *below;
-  size_t room, used;          /* bytes of memory[] */
+  size_t room, used; /* bytes of memory[] */
   _Alignas(16) unsigned char memory[];
 } chunk;
 
 enum {
-  FIRST_BYTES = 1 << 10,      /* an arena's first chunk */
-  SCRATCH_BYTES = 1 << 16,    /* the smallest one of scratch memory */
-  LARGEST_BYTES = 1 << 20     /* chunks double up to here */
+  FIRST_BYTES = 1 << 10,   /* an arena's first chunk */
+  SCRATCH_BYTES = 1 << 16, /* the smallest one of scratch memory */
+  LARGEST_BYTES = 1 << 20  /* chunks double up to here */
 };
 
 /* The address sanitizer is told which scratch memory is in use, so that it
@@ -74,12 +74,12 @@ static void chunk_free(chunk *c) {
   cxi_free(c);
 }
 
-/* Zeroed bytes of a chunk that has room for them. */
+/* Bytes of a chunk that has room for them. */
 static void *chunk_take(chunk *c, size_t bytes) {
   void *memory = c->memory + c->used;
   permit(memory, bytes);
   c->used += bytes;
-  return memset(memory, 0, bytes);
+  return memory;
 }
 
 /* Multiples of 16 keep the next one aligned; an empty request takes none. */
@@ -87,7 +87,7 @@ static size_t rounded(size_t bytes) {
   return (bytes + 15) & ~(size_t)15;
 }
 
-void *cxi_arena_alloc(cxi_arena *arena, size_t bytes) {
+static void *arena_take(cxi_arena *arena, size_t bytes) {
   if (refused(bytes)) return NULL;
   bytes = rounded(bytes);
   chunk *head = arena->head;
@@ -106,8 +106,13 @@ void *cxi_arena_alloc(cxi_arena *arena, size_t bytes) {
   return chunk_take(made, bytes);
 }
 
+void *cxi_arena_alloc(cxi_arena *arena, size_t bytes) {
+  void *memory = arena_take(arena, bytes);
+  return memory ? memset(memory, 0, bytes) : NULL;
+}
+
 void *cxi_arena_copy(cxi_arena *arena, const void *from, size_t bytes) {
-  void *copy = cxi_arena_alloc(arena, bytes);
+  void *copy = arena_take(arena, bytes);
   return copy && bytes ? memcpy(copy, from, bytes) : copy;
 }
 
@@ -137,7 +142,7 @@ void cxi_arena_free(cxi_arena *arena) {
  * the border of two chunks ask malloc on every step. */
 static _Thread_local chunk *top, *spare;
 static pthread_once_t key_once = PTHREAD_ONCE_INIT;
-static pthread_key_t key;     /* only for its destructor */
+static pthread_key_t key; /* only for its destructor */
 static bool key_made;
 
 static void thread_ends(void *unused) {
@@ -190,12 +195,17 @@ cxi_mark cxi_scratch_mark(void) {
   return (cxi_mark){ top, top ? top->used : 0 };
 }
 
-void *cxi_scratch(size_t bytes) {
+void *cxi_scratch_raw(size_t bytes) {
   if (refused(bytes)) return NULL;
   bytes = rounded(bytes);
   if ((!top || top->room - top->used < bytes) && !scratch_push(bytes))
     return NULL;
   return chunk_take(top, bytes);
+}
+
+void *cxi_scratch(size_t bytes) {
+  void *memory = cxi_scratch_raw(bytes);
+  return memory ? memset(memory, 0, bytes) : NULL;
 }
 
 void cxi_scratch_reset(cxi_mark mark) {

@@ -26,6 +26,8 @@ typedef struct cxi_mark {
 } cxi_mark;
 cxi_mark cxi_scratch_mark(void);
 void *cxi_scratch(size_t bytes); /* zeroed; NULL without memory */
+/* The same, not zeroed: for what is written before it is read. */
+void *cxi_scratch_raw(size_t bytes);
 void cxi_scratch_reset(cxi_mark mark);
 void cxi_scratch_free(void);     /* at the end of a thread */
 

@@ -1,7 +1,7 @@
 /* offsets.c - buffers in one slab: the largest first, each in the tightest
  * gap that those alive at the same time leave. That compares each buffer with
- * all before it; of very many, the smaller ones go above the others instead, in
- * the order of time, which is O(n log n). */
+ * all before it; of many, the small ones go above the others instead, and of
+ * very many the smaller ones, in the order of time, which is O(n log n). */
 #include <stdlib.h>
 #include <string.h>
 
@@ -9,7 +9,7 @@
 #include "base/alloc.h"
 #include "lower/plan.h"
 
-enum { MOST_BY_SIZE = 4096 };
+enum { MOST_BY_SIZE = 4096, MOST_SMALL = 512, SMALL_BYTES = 4096 };
 
 /* Larger first; then longer-lived; then earlier: an order without ties. */
 static int compare(const void *a, const void *b) {
@@ -179,14 +179,17 @@ static size_t place_in_time(cxi_interval **order, uint32_t n, size_t base,
 size_t cxi_place_intervals(cxi_interval *intervals, uint32_t n) {
   const cxi_mark mark = cxi_scratch_mark();
   const size_t room = n + (size_t)1;
-  const uint32_t large = n < MOST_BY_SIZE ? n : MOST_BY_SIZE;
   cxi_interval **order = cxi_scratch(room * sizeof *order);
   cxi_interval **placed = cxi_scratch(room * sizeof *placed);
-  block *gaps = cxi_scratch((room - large) * sizeof *gaps);
+  block *gaps = cxi_scratch_raw(room * sizeof *gaps);
   size_t end = SIZE_MAX;
   if (order && placed && gaps) {
     for (uint32_t i = 0; i < n; i++) order[i] = &intervals[i];
     qsort(order, n, sizeof *order, compare);
+    uint32_t large = n < MOST_SMALL ? n : MOST_SMALL;
+    while (large < n && large < MOST_BY_SIZE &&
+           order[large]->bytes > SMALL_BYTES)
+      large++;
     end = place_by_size(order, large, placed);
     if (large < n)
       end = place_in_time(order + large, n - large, cxi_aligned(end), gaps,

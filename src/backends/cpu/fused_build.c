@@ -427,8 +427,8 @@ static bool make_room(building *b) {
   for (uint32_t i = 0; i < u->n_ops; i++) n_in += u->ops[i].n_in;
   /* an operand: its load, its form, its repetition; a result: rounded, kept */
   const size_t slots = 6 * n_in + 6 * u->n_ops + 6;
-  b->slots = cxi_scratch(slots * sizeof *b->slots);
-  b->steps = cxi_scratch(slots * sizeof *b->steps);
+  b->slots = cxi_scratch_raw(slots * sizeof *b->slots);
+  b->steps = cxi_scratch_raw(slots * sizeof *b->steps);
   for (int level = 0; level < 2; level++) {
     const size_t n = u->n_operands + (size_t)1, m = u->n_ops + (size_t)1;
     b->operands[level] = cxi_scratch(n * sizeof(forms));

@@ -11,8 +11,11 @@ extern "C" {
 /* -- 10. Arrays in and out ----------------------------------------------- */
 /* cx_from(pointer, 128, 784): copies; dtype of *pointer. A compound literal
  * stands in parentheses, its commas would end the argument:
- * cx_from(((float[]){ 1, 2, 3, 4 }), 2, 2). */
-#define cx_from(p, ...) \
+ * cx_from(((float[]){ 1, 2, 3, 4 }), 2, 2). Without sizes: a scalar, as in all
+ * functions that end in the sizes of what they make, cx_zeros(CX_F32). */
+#define cx_from(...) CX_CAT(CX_FROM_, CX_MANY(__VA_ARGS__))(__VA_ARGS__)
+#define CX_FROM_ONE(p) cx_from_((p), CX_DTYPE_OF(p), CX_SCALAR, CX_AT)
+#define CX_FROM_MANY(p, ...) \
   cx_from_((p), CX_DTYPE_OF(p), CX_DIMS(__VA_ARGS__), CX_AT)
 /* cx_array(float, 1, 2, 3): jnp.array([1., 2., 3.]); reshape for more axes. */
 #define cx_array(T, ...)                                                   \
@@ -59,11 +62,14 @@ CX_API CX_USED cx cx_from_dlpack_(struct DLManagedTensorVersioned *tensor,
 CX_API CX_USED struct DLManagedTensorVersioned *cx_to_dlpack_(cx a,
                                                             const char *at);
 /* A shape without data, for cx_call, cx_trace, cx_compile. */
-#define cx_spec(t, ...) cx_spec_((t), CX_DIMS(__VA_ARGS__), CX_AT)
+#define cx_spec(...) cx_spec_(CX_THEN(CX_SCALAR, __VA_ARGS__), CX_AT)
 #define cx_spec_like(tree) cx_spec_like_((tree), CX_AT)
-#define cx_zeros(t, ...) cx_full_(cx_lit_i(0), (t), CX_DIMS(__VA_ARGS__), CX_AT)
-#define cx_ones(t, ...) cx_full_(cx_lit_i(1), (t), CX_DIMS(__VA_ARGS__), CX_AT)
-#define cx_full(v, t, ...) cx_full_(CX_A(v), (t), CX_DIMS(__VA_ARGS__), CX_AT)
+#define cx_zeros(...) \
+  cx_full_(cx_lit_i(0), CX_THEN(CX_SCALAR, __VA_ARGS__), CX_AT)
+#define cx_ones(...) \
+  cx_full_(cx_lit_i(1), CX_THEN(CX_SCALAR, __VA_ARGS__), CX_AT)
+#define cx_full(v, ...) \
+  cx_full_(CX_A(v), CX_THEN(CX_SCALAR, __VA_ARGS__), CX_AT)
 #define cx_zeros_like(a) cx_full_like_((a), cx_lit_i(0), CX_AT)
 #define cx_ones_like(a) cx_full_like_((a), cx_lit_i(1), CX_AT)
 #define cx_full_like(a, v) cx_full_like_((a), CX_A(v), CX_AT)
@@ -71,7 +77,8 @@ CX_API CX_USED struct DLManagedTensorVersioned *cx_to_dlpack_(cx a,
   cx_arange_(CX_A(lo), CX_A(hi), CX_A(step), (t), CX_AT)
 #define cx_linspace(lo, hi, n, t) \
   cx_linspace_(CX_A(lo), CX_A(hi), (n), (t), CX_AT)
-#define cx_iota(t, axis, ...) cx_iota_((t), (axis), CX_DIMS(__VA_ARGS__), CX_AT)
+#define cx_iota(t, ...) \
+  cx_iota_((t), CX_THEN(CX_SIZES_ARE_MISSING, __VA_ARGS__), CX_AT)
 #define cx_eye(t, n) cx_eye_((t), (n), (n), CX_AT)
 #define cx_scalar(v, t) cx_full_(CX_A(v), (t), CX_SCALAR, CX_AT)
 CX_API CX_USED cx cx_spec_(cx_dtype type, cx_dims shape, const char *at);

@@ -23,10 +23,10 @@ extern "C" {
 typedef enum cx_coll { CX_PSUM, CX_PMEAN, CX_PMAX, CX_PMIN } cx_coll;
 /* cx_psum(tree, "i"), cx_psum(tree, "i", "j"). psum of a bool is that of i32,
  * pmean of other integers is f32 (f64 of 64 bits). */
-#define cx_psum(tree, ...) CX_COLLECT_(CX_PSUM, tree, __VA_ARGS__)
-#define cx_pmean(tree, ...) CX_COLLECT_(CX_PMEAN, tree, __VA_ARGS__)
-#define cx_pmax(tree, ...) CX_COLLECT_(CX_PMAX, tree, __VA_ARGS__)
-#define cx_pmin(tree, ...) CX_COLLECT_(CX_PMIN, tree, __VA_ARGS__)
+#define cx_psum(...) CX_COLLECT_(CX_PSUM, __VA_ARGS__)
+#define cx_pmean(...) CX_COLLECT_(CX_PMEAN, __VA_ARGS__)
+#define cx_pmax(...) CX_COLLECT_(CX_PMAX, __VA_ARGS__)
+#define cx_pmin(...) CX_COLLECT_(CX_PMIN, __VA_ARGS__)
 /* The lane's number, i32[]; how many lanes there are (1 after an error). Of
  * several names the last counts fastest. */
 #define cx_axis_index(...) cx_axis_index_(CX_NAMES_(__VA_ARGS__), CX_AT)
@@ -63,7 +63,11 @@ typedef struct cx_tiled_opt {
 
 #define CX_NAMES_(...) \
   CX_NARG(__VA_ARGS__), (const char *const[]){ __VA_ARGS__ }
-#define CX_COLLECT_(kind, tree, ...) \
+#define CX_COLLECT_(kind, ...) \
+  CX_CAT(CX_COLLECT_, CX_MANY(__VA_ARGS__))(kind, __VA_ARGS__)
+#define CX_COLLECT_ONE(kind, tree) \
+  cx_collective_((kind), CX_A(tree), 0, CX_AXIS_NAMES_ARE_MISSING, CX_AT)
+#define CX_COLLECT_MANY(kind, tree, ...) \
   cx_collective_((kind), CX_A(tree), CX_NAMES_(__VA_ARGS__), CX_AT)
 #define CX_TILED_(fn, tree, name, axis, ...) \
   fn(CX_A(tree), (name), (axis), CX_OPT(cx_tiled_opt, __VA_ARGS__), CX_AT)

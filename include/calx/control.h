@@ -33,12 +33,22 @@ typedef struct cx_while_opt {
 #define cx_fori(lo, hi, body, init) \
   cx_fori_(CX_A(lo), CX_A(hi), (body), CX_A(init), CX_AT)
 /* cx_cond(pred, then, else, operands...)
- * cx_switch(i, (f, g, h), operands...); one operand at least, others may come
- * as settings (CX_BIND) */
-#define cx_cond(pred, then_fn, else_fn, ...) \
+ * cx_switch(i, (f, g, h), operands...); the branches take the operands, if
+ * there are any, other arrays may come as settings (CX_BIND) */
+#define cx_cond(pred, then_fn, ...)                 \
+  CX_CAT(CX_COND_, CX_MANY(__VA_ARGS__))            \
+  (pred, then_fn, __VA_ARGS__)
+#define CX_COND_ONE(pred, then_fn, else_fn) \
+  cx_switch_(true, CX_A(pred), 2, (const cx_fn[]){ (else_fn), (then_fn) }, \
+             0, NULL, CX_AT)
+#define CX_COND_MANY(pred, then_fn, else_fn, ...) \
   cx_switch_(true, CX_A(pred), 2, (const cx_fn[]){ (else_fn), (then_fn) }, \
              CX_AS(__VA_ARGS__), CX_AT)
-#define cx_switch(i, fns, ...) \
+#define cx_switch(i, ...) \
+  CX_CAT(CX_SWITCH_, CX_MANY(__VA_ARGS__))(i, __VA_ARGS__)
+#define CX_SWITCH_ONE(i, fns) \
+  cx_switch_(false, CX_A(i), CX_FNS fns, 0, NULL, CX_AT)
+#define CX_SWITCH_MANY(i, fns, ...) \
   cx_switch_(false, CX_A(i), CX_FNS fns, CX_AS(__VA_ARGS__), CX_AT)
 #define CX_FNS(...) CX_NARG(__VA_ARGS__), (const cx_fn[]){ __VA_ARGS__ }
 typedef struct cx_map_opt {

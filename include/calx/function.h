@@ -55,13 +55,32 @@ typedef struct cx_def {
 /* CX_DEF_ENV(sgd, hyper, h, w, g) { ... h->lr ... }: a function with settings
  * of the described struct `hyper`. CX_BIND(sgd, .lr = 0.1) or, from a pointer
  * to the struct, CX_BIND_TO(sgd, &settings) gives the function. */
-#define CX_DEF_ENV(f, T, env, ...) CX_DEF_ENV_(static, f, T, env, __VA_ARGS__)
-#define CX_DEFINE_ENV(f, T, env, ...) CX_DEF_ENV_(, f, T, env, __VA_ARGS__)
-#define CX_DECLARE_ENV(f, T, env, ...)                                    \
+#define CX_DEF_ENV(f, T, ...)                                             \
+  CX_CAT(CX_DEF_ENV_, CX_MANY(__VA_ARGS__))(static, f, T, __VA_ARGS__)
+#define CX_DEFINE_ENV(f, T, ...) \
+  CX_CAT(CX_DEF_ENV_, CX_MANY(__VA_ARGS__))(, f, T, __VA_ARGS__)
+#define CX_DECLARE_ENV(f, T, ...) \
+  CX_CAT(CX_DECLARE_ENV_, CX_MANY(__VA_ARGS__))(f, T, __VA_ARGS__)
+#define CX_DECLARE_ENV_ONE(f, T, env)                                     \
+  typedef T f##_env;                                                      \
+  struct cx f(const T *env);                                              \
+  extern const cx_def f##_def
+#define CX_DECLARE_ENV_MANY(f, T, env, ...)                               \
   typedef T f##_env;                                                      \
   struct cx f(const T *env, CX_MAP(CX_PARAM, __VA_ARGS__));               \
   extern const cx_def f##_def
-#define CX_DEF_ENV_(storage, f, T, env, ...)                              \
+#define CX_DEF_ENV_ONE(storage, f, T, env)                                \
+  typedef T f##_env;                                                      \
+  storage struct cx f(const T *env);                                      \
+  static struct cx f##_call(const struct cx *a_, const void *e_) {        \
+    (void)a_;                                                             \
+    return f((const T *)e_);                                              \
+  }                                                                       \
+  storage const cx_def f##_def __attribute__((unused)) = {                \
+    #f, "", CX_AT, 0, &cx_rec_##T, f##_call                               \
+  };                                                                      \
+  storage struct cx f(const T *env)
+#define CX_DEF_ENV_MANY(storage, f, T, env, ...)                          \
   typedef T f##_env;                                                      \
   storage struct cx f(const T *env, CX_MAP(CX_PARAM, __VA_ARGS__));       \
   static struct cx f##_call(const struct cx *a_, const void *e_) {        \

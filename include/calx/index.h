@@ -113,13 +113,31 @@ CX_API CX_USED cx cx_update_(cx_at_kind kind, cx a, int n, const cx_ix *index,
 #define cx_put_along(a, indices, values, axis) \
   cx_put_along_((a), CX_A(indices), CX_A(values), (axis), CX_AT)
 #define cx_pick(a, labels) cx_pick_((a), CX_A(labels), CX_AT) /* a[..., i] */
-/* Starts known only when running: lax.dynamic_*_in_dim. Along the other axes a
- * slice is whole; a value may be smaller, and starts at 0. A start is clamped
- * so that all fits. */
-#define cx_dynamic_slice(a, start, size, axis) \
+/* Starts known only when running, as lax.dynamic_*. In all axes: a start for
+ * each, (i, j, ...), or an i32 array of them, (starts);
+ *   cx_dynamic_slice(a, (i, j), (m, n)): sizes (m, n) from there
+ *   cx_dynamic_update(a, value, (i, j)): the value, of a's rank, there
+ * In one axis, lax.dynamic_*_in_dim: along the others a slice is whole; a value
+ * may be smaller, and starts at 0.
+ *   cx_dynamic_slice(a, start, size, axis)
+ *   cx_dynamic_update(a, value, start, axis)
+ * A start below 0 counts from the end; then it is clamped so that all fits.
+ *   CX_ESHAPE: sizes that do not fit, not as many starts as axes. CX_EDTYPE: a
+ *   start is no integer. */
+#define cx_dynamic_slice(a, ...)                          \
+  CX_CAT(CX_DYNAMIC_SLICE_, CX_NARG(__VA_ARGS__))         \
+  (a, __VA_ARGS__)
+#define CX_DYNAMIC_SLICE_2(a, starts, sizes) \
+  cx_dynamic_slice_all_((a), CX_AS starts, CX_DIMS sizes, CX_AT)
+#define CX_DYNAMIC_SLICE_3(a, start, size, axis) \
   cx_dynamic_slice_((a), CX_A(start), (size), (axis), CX_AT)
-#define cx_dynamic_update(a, value, start, axis) \
-  cx_dynamic_update_((a), (value), CX_A(start), (axis), CX_AT)
+#define cx_dynamic_update(a, value, ...)           \
+  CX_CAT(CX_DYNAMIC_UPDATE_, CX_MANY(__VA_ARGS__)) \
+  (a, value, __VA_ARGS__)
+#define CX_DYNAMIC_UPDATE_ONE(a, value, starts) \
+  cx_dynamic_update_all_((a), CX_A(value), CX_AS starts, CX_AT)
+#define CX_DYNAMIC_UPDATE_MANY(a, value, start, axis) \
+  cx_dynamic_update_((a), CX_A(value), CX_A(start), (axis), CX_AT)
 CX_API CX_USED cx cx_take_(cx a, cx indices, int axis, const char *at);
 CX_API CX_USED cx cx_take_along_(cx a, cx indices, int axis, const char *at);
 CX_API CX_USED cx cx_put_along_(cx a, cx indices, cx values, int axis,
@@ -129,6 +147,10 @@ CX_API CX_USED cx cx_dynamic_slice_(cx a, cx start, int64_t size, int axis,
                                    const char *at);
 CX_API CX_USED cx cx_dynamic_update_(cx a, cx value, cx start, int axis,
                                     const char *at);
+CX_API CX_USED cx cx_dynamic_slice_all_(cx a, int n, const cx *starts,
+                                       cx_dims sizes, const char *at);
+CX_API CX_USED cx cx_dynamic_update_all_(cx a, cx value, int n,
+                                        const cx *starts, const char *at);
 /* lax.gather and lax.scatter, for importers: cx_gather_general(a, starts,
  * dims, opt), cx_scatter_general(kind, a, starts, value, dims, opt). */
 typedef struct cx_gather_dims {

@@ -10,18 +10,18 @@ extern "C" {
 
 /* -- 20. Inspection: strings are never NULL and live until the scope ends -- */
 /* The text of the program that f is on such arguments. */
-#define cx_jaxpr(f, ...) cx_jaxpr_((f), CX_AS(__VA_ARGS__), CX_AT)
+#define cx_jaxpr(...) cx_jaxpr_(CX_WITH(__VA_ARGS__), CX_AT)
 /* What f's gradient keeps between its passes, a line for each value: its type,
  * where it comes from (an argument, or an operation with its line, inside a loop
  * or branch too), its bytes and the first operation that needs it; at last the
  * bytes of all together. */
-#define cx_saved_residuals(f, ...) \
-  cx_saved_residuals_((f), CX_AS(__VA_ARGS__), CX_AT)
+#define cx_saved_residuals(...) \
+  cx_saved_residuals_(CX_WITH(__VA_ARGS__), CX_AT)
 /* The buffer plan of the compiled program: the peak in bytes of what lies
  * between arguments and results, the bytes of the results that take no donated
  * argument's place, then a line for each of the largest buffers with its type,
  * lifetime and source line. */
-#define cx_plan(f, ...) cx_plan_((f), CX_AS(__VA_ARGS__), CX_AT)
+#define cx_plan(...) cx_plan_(CX_WITH(__VA_ARGS__), CX_AT)
 CX_API const char *cx_plan_(cx_fn f, int n, const cx *args, const char *at);
 CX_API const char *cx_jaxpr_(cx_fn f, int n, const cx *args, const char *at);
 CX_API const char *cx_saved_residuals_(cx_fn f, int n, const cx *args,

@@ -15,7 +15,7 @@ typedef struct cx_dot_opt {
 } cx_dot_opt;
 #define cx_matmul(...) CX_AB(cx_matmul_, cx_dot_opt, __VA_ARGS__, )
 #define cx_outer(a, b) cx_einsum("i,j->ij", a, b)
-#define cx_einsum(spec, ...) cx_einsum_((spec), CX_AS(__VA_ARGS__), CX_AT)
+#define cx_einsum(...) cx_einsum_(CX_WITH_SOME(__VA_ARGS__), CX_AT)
 #define CX_AB(fn, T, a, b, ...) \
   fn((const struct cx[]){ CX_A(a), CX_A(b) }, CX_OPT(T, __VA_ARGS__), CX_AT)
 CX_API CX_USED cx cx_matmul_(const cx *two, cx_dot_opt opt, const char *at);

@@ -22,7 +22,8 @@ CX_API CX_USED cx cx_key_(uint64_t seed, const char *at);
   cx_split_((key), (struct cx *[]){ __VA_ARGS__ }, CX_AT)
 CX_API CX_USED cx cx_fold_in_(cx key, cx data, const char *at);
 CX_API void cx_split_(cx key, cx **out_keys, const char *at);
-#define cx_split_n(key, ...) cx_split_n_((key), CX_DIMS(__VA_ARGS__), CX_AT)
+#define cx_split_n(...) \
+  cx_split_n_(CX_THEN(CX_SIZES_ARE_MISSING, __VA_ARGS__), CX_AT)
 CX_API CX_USED cx cx_split_n_(cx key, cx_dims shape, const char *at);
 /* a key for each leaf */
 #define cx_split_like(key, tree) cx_split_like_((key), (tree), CX_AT)
@@ -41,25 +42,29 @@ CX_API CX_USED cx cx_wrap_key_data_(cx words, const char *at);
 #define cx_iota_2x32(...) cx_iota_2x32_(CX_DIMS(__VA_ARGS__), CX_AT)
 CX_API CX_USED cx cx_threefry2x32_(int n, const cx *words, const char *at);
 CX_API CX_USED cx cx_iota_2x32_(cx_dims shape, const char *at);
-#define cx_uniform(key, t, ...) \
-  cx_uniform_((key), (t), CX_DIMS(__VA_ARGS__), CX_AT)
-#define cx_normal(key, t, ...) \
-  cx_normal_((key), (t), CX_DIMS(__VA_ARGS__), CX_AT)
-#define cx_bernoulli(key, p, ...) \
-  cx_bernoulli_((key), CX_A(p), CX_DIMS(__VA_ARGS__), CX_AT)
-#define cx_randint(key, lo, hi, ...) \
-  cx_randint_((key), CX_A(lo), CX_A(hi), CX_DIMS(__VA_ARGS__), CX_AT)
+/* Sizes at the end, of which none mean a scalar. */
+#define cx_uniform(key, ...) \
+  cx_uniform_((key), CX_THEN(CX_SCALAR, __VA_ARGS__), CX_AT)
+#define cx_normal(key, ...) \
+  cx_normal_((key), CX_THEN(CX_SCALAR, __VA_ARGS__), CX_AT)
+#define cx_bernoulli(key, ...) \
+  cx_bernoulli_((key), CX_THEN_A(CX_SCALAR, __VA_ARGS__), CX_AT)
+#define cx_randint(key, lo, ...) \
+  cx_randint_((key), CX_A(lo), CX_THEN_A(CX_SCALAR, __VA_ARGS__), CX_AT)
 /* The bounds' dtype, i32 of numbers; cx_randint_as: any integer dtype, whose
  * range a number as hi may end: cx_randint_as(key, CX_U8, 0, 256, n). Numbers
  * beyond it are cut to it; hi <= lo gives lo. */
-#define cx_randint_as(key, t, lo, hi, ...)                 \
-  cx_randint_as_((key), (t), CX_A(lo), CX_A(hi), CX_DIMS(__VA_ARGS__), CX_AT)
+#define cx_randint_as(key, t, lo, ...)                       \
+  cx_randint_as_((key), (t), CX_A(lo),                       \
+                 CX_THEN_A(CX_SCALAR, __VA_ARGS__), CX_AT)
 /* Far from 0 too; CX_EUSER if no number of dtype t lies inside (lo, hi). */
-#define cx_truncated_normal(key, lo, hi, t, ...)         \
-  cx_truncated_normal_((key), (lo), (hi), (t), CX_DIMS(__VA_ARGS__), CX_AT)
-#define cx_gumbel(key, t, ...) \
-  cx_gumbel_((key), (t), CX_DIMS(__VA_ARGS__), CX_AT)
-#define cx_bits(key, t, ...) cx_bits_((key), (t), CX_DIMS(__VA_ARGS__), CX_AT)
+#define cx_truncated_normal(key, lo, hi, ...)                          \
+  cx_truncated_normal_((key), (lo), (hi), CX_THEN(CX_SCALAR, __VA_ARGS__), \
+                       CX_AT)
+#define cx_gumbel(key, ...) \
+  cx_gumbel_((key), CX_THEN(CX_SCALAR, __VA_ARGS__), CX_AT)
+#define cx_bits(key, ...) \
+  cx_bits_((key), CX_THEN(CX_SCALAR, __VA_ARGS__), CX_AT)
 CX_API CX_USED cx cx_uniform_(cx key, cx_dtype t, cx_dims shape,
                               const char *at);
 CX_API CX_USED cx cx_normal_(cx key, cx_dtype t, cx_dims shape, const char *at);
@@ -147,14 +152,16 @@ typedef enum cx_distribution {
 CX_API CX_USED cx cx_draw_(cx_distribution what, cx key, int n,
                            const cx *params, cx_dtype t, cx_dims shape,
                            const char *at);
-#define CX_DRAW_0(what, key, t, ...) \
-  cx_draw_((what), (key), 0, NULL, (t), CX_DIMS(__VA_ARGS__), CX_AT)
-#define CX_DRAW_1(what, key, a, t, ...) \
-  cx_draw_((what), (key), CX_AS(a), (t), CX_DIMS(__VA_ARGS__), CX_AT)
-#define CX_DRAW_2(what, key, a, b, t, ...) \
-  cx_draw_((what), (key), CX_AS(a, b), (t), CX_DIMS(__VA_ARGS__), CX_AT)
-#define CX_DRAW_3(what, key, a, b, c, t, ...) \
-  cx_draw_((what), (key), CX_AS(a, b, c), (t), CX_DIMS(__VA_ARGS__), CX_AT)
+#define CX_DRAW_0(what, key, ...) \
+  cx_draw_((what), (key), 0, NULL, CX_THEN(CX_SCALAR, __VA_ARGS__), CX_AT)
+#define CX_DRAW_1(what, key, a, ...) \
+  cx_draw_((what), (key), CX_AS(a), CX_THEN(CX_SCALAR, __VA_ARGS__), CX_AT)
+#define CX_DRAW_2(what, key, a, b, ...)                                      \
+  cx_draw_((what), (key), CX_AS(a, b), CX_THEN(CX_SCALAR, __VA_ARGS__), \
+           CX_AT)
+#define CX_DRAW_3(what, key, a, b, c, ...)                                      \
+  cx_draw_((what), (key), CX_AS(a, b, c), CX_THEN(CX_SCALAR, __VA_ARGS__), \
+           CX_AT)
 /* Of mean 1; of scale 1 about 0; -1 or 1, of a signed integer dtype too. */
 #define cx_exponential(key, ...) \
   CX_DRAW_0(CX_DRAW_EXPONENTIAL, key, __VA_ARGS__)
@@ -191,14 +198,14 @@ CX_API CX_USED cx cx_draw_(cx_distribution what, cx key, int n,
   CX_DRAW_1(CX_DRAW_GENERALIZED_NORMAL, key, p, __VA_ARGS__)
 /* Draws (shape, k) that sum to 1; alpha (..., k) > 0, whose other axes
  * broadcast to the shape. */
-#define cx_dirichlet(key, alpha, t, ...) \
-  cx_dirichlet_((key), (alpha), (t), CX_DIMS(__VA_ARGS__), CX_AT)
+#define cx_dirichlet(key, alpha, ...) \
+  cx_dirichlet_((key), (alpha), CX_THEN(CX_SCALAR, __VA_ARGS__), CX_AT)
 CX_API CX_USED cx cx_dirichlet_(cx key, cx alpha, cx_dtype t, cx_dims shape,
                                const char *at);
 /* Trials up to the first success, each with probability p in (0, 1]; t an
  * integer dtype. */
-#define cx_geometric(key, p, t, ...) \
-  cx_geometric_((key), CX_A(p), (t), CX_DIMS(__VA_ARGS__), CX_AT)
+#define cx_geometric(key, p, ...) \
+  cx_geometric_((key), CX_A(p), CX_THEN(CX_SCALAR, __VA_ARGS__), CX_AT)
 CX_API CX_USED cx cx_geometric_(cx key, cx p, cx_dtype t, cx_dims shape,
                                const char *at);
 
@@ -217,12 +224,14 @@ CX_API CX_USED cx cx_geometric_(cx key, cx p, cx_dtype t, cx_dims shape,
  * other. n and p of dtype t, which is floating.
  *   CX_EDTYPE: t or a parameter is of another kind. CX_ESHAPE: a parameter does
  *   not broadcast to the shape. */
-#define cx_poisson(key, lam, t, ...) \
-  cx_poisson_((key), CX_A(lam), (t), CX_DIMS(__VA_ARGS__), CX_AT)
-#define cx_binomial(key, n, p, t, ...) \
-  cx_binomial_((key), CX_A(n), CX_A(p), (t), CX_DIMS(__VA_ARGS__), CX_AT)
-#define cx_multinomial(key, n, p, t, ...) \
-  cx_multinomial_((key), CX_A(n), CX_A(p), (t), CX_DIMS(__VA_ARGS__), CX_AT)
+#define cx_poisson(key, lam, ...) \
+  cx_poisson_((key), CX_A(lam), CX_THEN(CX_SCALAR, __VA_ARGS__), CX_AT)
+#define cx_binomial(key, n, p, ...)                                      \
+  cx_binomial_((key), CX_A(n), CX_A(p), CX_THEN(CX_SCALAR, __VA_ARGS__), \
+               CX_AT)
+#define cx_multinomial(key, n, p, ...)                            \
+  cx_multinomial_((key), CX_A(n), CX_A(p),                        \
+                  CX_THEN(CX_SIZES_ARE_MISSING, __VA_ARGS__), CX_AT)
 CX_API CX_USED cx cx_poisson_(cx key, cx lam, cx_dtype t, cx_dims shape,
                              const char *at);
 CX_API CX_USED cx cx_binomial_(cx key, cx n, cx p, cx_dtype t, cx_dims shape,
@@ -254,10 +263,12 @@ typedef struct cx_multivariate_opt {
 #define CX_MULTIVARIATE(key, mean, cov, shape, ...)                        \
   cx_multivariate_normal_((key), (mean), (cov), CX_DIMS_ONE(shape),        \
                           CX_OPT(cx_multivariate_opt, __VA_ARGS__), CX_AT)
-#define cx_orthogonal(key, t, ...) \
-  cx_orthogonal_((key), (t), CX_DIMS(__VA_ARGS__), CX_AT)
-#define cx_ball(key, p, t, ...) \
-  cx_ball_((key), CX_A(p), (t), CX_DIMS(__VA_ARGS__), CX_AT)
+#define cx_orthogonal(key, ...)                                         \
+  cx_orthogonal_((key), CX_THEN(CX_SIZES_ARE_MISSING, __VA_ARGS__), \
+                 CX_AT)
+#define cx_ball(key, p, ...)                                          \
+  cx_ball_((key), CX_A(p), CX_THEN(CX_SIZES_ARE_MISSING, __VA_ARGS__), \
+           CX_AT)
 CX_API CX_USED cx cx_multivariate_normal_(cx key, cx mean, cx cov,
                                          cx_dims shape,
                                          cx_multivariate_opt opt,

@@ -13,25 +13,29 @@ extern "C" {
  * cx_transpose(x, 0, 2, 1). Negative axes count from the end.
  *   CX_ESHAPE: sizes do not fit. CX_EINDEX: no such axis, or one twice.
  */
-/* Row-major order; one size may be -1: what is left. */
-#define cx_reshape(a, ...) cx_reshape_((a), CX_DIMS(__VA_ARGS__), CX_AT)
-/* Axis i of the result is axis axes[i] of a. */
-#define cx_transpose(a, ...) cx_transpose_((a), CX_DIMS(__VA_ARGS__), CX_AT)
+/* Row-major order; one size may be -1: what is left. Without sizes: a scalar. */
+#define cx_reshape(...) cx_reshape_(CX_THEN(CX_SCALAR, __VA_ARGS__), CX_AT)
+/* Axis i of the result is axis axes[i] of a; without axes: all reversed. */
+#define cx_transpose(...) \
+  cx_transpose_(CX_THEN(CX_ALL_AXES, __VA_ARGS__), CX_AT)
 #define cx_t(a) cx_transpose_((a), CX_ALL_AXES, CX_AT) /* all axes reversed */
 #define cx_swap_axes(a, i, j) cx_swap_axes_((a), (i), (j), CX_AT)
 /* NumPy's rule: sizes of 1, and axes in front, are repeated. */
-#define cx_broadcast_to(a, ...) \
-  cx_broadcast_to_(CX_A(a), CX_DIMS(__VA_ARGS__), CX_AT)
-/* Axes of size 1 there in the result; taken away there. */
-#define cx_expand(a, ...) cx_expand_((a), CX_DIMS(__VA_ARGS__), CX_AT)
-#define cx_squeeze(a, ...) cx_squeeze_((a), CX_DIMS(__VA_ARGS__), CX_AT)
-/* Reversed along the axes; repeated as a whole, one count for each axis. */
-#define cx_flip(a, ...) cx_flip_((a), CX_DIMS(__VA_ARGS__), CX_AT)
-#define cx_tile(a, ...) cx_tile_((a), CX_DIMS(__VA_ARGS__), CX_AT)
+#define cx_broadcast_to(...) \
+  cx_broadcast_to_(CX_THEN_A(CX_SCALAR, __VA_ARGS__), CX_AT)
+/* Axes of size 1 there in the result; taken away there, or all of them. */
+#define cx_expand(...) \
+  cx_expand_(CX_THEN(CX_AXES_ARE_MISSING, __VA_ARGS__), CX_AT)
+#define cx_squeeze(...) cx_squeeze_(CX_THEN(CX_ALL_AXES, __VA_ARGS__), CX_AT)
+/* Reversed along the axes, or all; repeated as a whole, one count for each
+ * axis. */
+#define cx_flip(...) cx_flip_(CX_THEN(CX_ALL_AXES, __VA_ARGS__), CX_AT)
+#define cx_tile(...) \
+  cx_tile_(CX_THEN(CX_COUNTS_ARE_MISSING, __VA_ARGS__), CX_AT)
 /* cx_concat(axis, a, b, ...), cx_stack(axis, a, b, ...); with one tuple: its
  * items. cx_split_axis(a, n, axis) -> tuple of n. */
-#define cx_concat(axis, ...) cx_concat_((axis), CX_AS(__VA_ARGS__), CX_AT)
-#define cx_stack(axis, ...) cx_stack_((axis), CX_AS(__VA_ARGS__), CX_AT)
+#define cx_concat(...) cx_concat_(CX_WITH_SOME(__VA_ARGS__), CX_AT)
+#define cx_stack(...) cx_stack_(CX_WITH_SOME(__VA_ARGS__), CX_AT)
 #define cx_split_axis(a, n, axis) cx_split_axis_((a), (n), (axis), CX_AT)
 /* cx_pad(a, value, (lo, hi), (lo, hi), ...): one pair per axis */
 #define cx_pad(a, value, ...)                                              \

@@ -30,7 +30,7 @@ CX_API CX_USED cx cx_sort_(cx a, int axis, cx_sort_opt opt, const char *at);
 CX_API CX_USED cx cx_argsort_(cx a, int axis, cx_sort_opt opt, const char *at);
 /* The indices that sort by several keys of one shape along the axis, the last
  * key the most significant: cx_lexsort(axis, second, first). */
-#define cx_lexsort(axis, ...) cx_lexsort_((axis), CX_AS(__VA_ARGS__), CX_AT)
+#define cx_lexsort(...) cx_lexsort_(CX_WITH_SOME(__VA_ARGS__), CX_AT)
 CX_API CX_USED cx cx_lexsort_(int axis, int n, const cx *keys, const char *at);
 /* cx_top_k(x, k), cx_top_k(x, k, axis): (values, indices) of the k greatest
  * along the axis (the last one), the greatest first, in IEEE 754's total order:

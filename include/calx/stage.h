@@ -14,8 +14,8 @@ extern "C" {
  */
 typedef struct cx_program cx_program;
 typedef struct cx_exe cx_exe;
-#define cx_trace(f, ...) cx_trace_((f), CX_AS(__VA_ARGS__), CX_AT)
-#define cx_compile(f, ...) cx_compile_((f), CX_AS(__VA_ARGS__), CX_AT)
+#define cx_trace(...) cx_trace_(CX_WITH(__VA_ARGS__), CX_AT)
+#define cx_compile(...) cx_compile_(CX_WITH(__VA_ARGS__), CX_AT)
 /* The program that f is on arguments like the specs; NULL after an error. */
 CX_API cx_program *cx_trace_(cx_fn f, int n, const cx *specs, const char *at);
 CX_API void cx_program_free(cx_program *program);
@@ -40,8 +40,8 @@ CX_API cx_fn cx_parse_(const char *text, const char *at);
  *
  * Saves f on arguments like the specs: cx_save_fn("f.calx", f, w, x). False
  * after an error: CX_EIO, CX_EDTYPE for a captured key. */
-#define cx_save_fn(path, f, ...) \
-  cx_save_fn_((path), (f), CX_AS(__VA_ARGS__), CX_AT)
+#define cx_save_fn(path, ...) \
+  cx_save_fn_((path), CX_WITH(__VA_ARGS__), CX_AT)
 CX_API bool cx_save_fn_(const char *path, cx_fn f, int n, const cx *specs,
                         const char *at);
 /* NULL after an error: CX_EIO with line and column for what is no program,

@@ -13,7 +13,7 @@ extern "C" {
  * subtree. Trees are values: cx_put returns another one.
  */
 #define cx_tuple(...) cx_tuple_(CX_AS(__VA_ARGS__), CX_AT)
-#define cx_tuple_n(n, items) cx_tuple_((n), (items), CX_AT)
+#define cx_tuple_n(n, items) cx_tuple_((n), (items), CX_AT) /* may be 0, NULL */
 /* cx_dict("weight", w, "bias", b) */
 #define cx_dict(...)                                                    \
   cx_dict_(CX_NARG(__VA_ARGS__) / 2,                                    \
@@ -56,7 +56,7 @@ CX_API CX_USED cx cx_unflatten_(const char *at, cx like, int n,
 
 /* cx_tree_map(f, trees...): f on corresponding leaves. The ops of section 11
  * map over trees by themselves: cx_sub(params, cx_mul(lr, grads)). */
-#define cx_tree_map(f, ...) cx_tree_map_((f), CX_AS(__VA_ARGS__), CX_AT)
+#define cx_tree_map(...) cx_tree_map_(CX_WITH_SOME(__VA_ARGS__), CX_AT)
 #define cx_tree_reduce(f, tree) cx_tree_reduce_((f), (tree), CX_AT)
 CX_API CX_USED cx cx_tree_map_(cx_fn f, int n, const cx *trees, const char *at);
 CX_API CX_USED cx cx_tree_reduce_(cx_fn f, cx tree, const char *at);

@@ -232,6 +232,24 @@ cx cx_dynamic_slice_(cx a, cx start, int64_t size, int axis, const char *at) {
     starts[i] = i == axis ? start : cxi_integer(cxi_dtype_at(start), 0);
   return cxi_leave(before, cxi_dynamic_slice(a, starts, sizes));
 }
+cx cx_dynamic_slice_all_(cx a, int n, const cx *starts, cx_dims sizes,
+                         const char *at) {
+  cxi_name before = cxi_enter(at);
+  cx poison, all[CX_MAX_DIMS];
+  if (!cxi_operand("dynamic_slice", &a, &poison) ||
+      !cxi_starts("dynamic_slice", a, n, starts, all, &poison))
+    return cxi_leave(before, poison);
+  const cx_dims shape = cxi_shape_at(a);
+  bool fits = sizes.n == shape.n;
+  for (int i = 0; fits && i < shape.n; i++)
+    fits = sizes.d[i] >= 0 && sizes.d[i] <= shape.d[i];
+  if (!fits)
+    return cxi_leave(before,
+                     cxi_fail(CX_ESHAPE, "dynamic_slice: sizes %s of %s",
+                              cxi_shown_dims(sizes).text,
+                              cxi_shown_of(a).text));
+  return cxi_leave(before, cxi_dynamic_slice(a, all, sizes));
+}
 cx cx_gather_general_(const char *at, cx a, cx starts, cx_gather_dims dims,
                       cx_at_opt opt) {
   cxi_name before __attribute__((cleanup(cxi_left), unused)) = cxi_enter(at);

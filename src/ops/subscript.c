@@ -16,6 +16,38 @@ cx cxi_index_from_end(cx i, int64_t size) {
                     cxi_add(i, cxi_integer(cxi_dtype_at(i), size)));
 }
 
+bool cxi_starts(const char *op, cx a, int n, const cx *given, cx *out_starts,
+                cx *out_poison) {
+  const cx_dims shape = cxi_shape_at(a);
+  bool wide = false, good = n == shape.n;
+  if (!cxi_list_given(op, n, given, out_poison)) return false;
+  for (int i = 0; i < n && i < CX_MAX_DIMS; i++) {
+    out_starts[i] = given[i];
+    if (!cxi_integer_operand(op, &out_starts[i], out_poison)) return false;
+  }
+  if (n == 1 && cxi_rank_at(out_starts[0]) == 1) {
+    good = cxi_shape_at(out_starts[0]).d[0] == shape.n;
+    if (good) cxi_unstack(out_starts[0], 0, out_starts);
+  }
+  if (!good) {
+    *out_poison = cxi_fail(CX_ESHAPE, "%s: %d starts for %s", op, n,
+                           cxi_shown_of(a).text);
+    return false;
+  }
+  for (int i = 0; i < shape.n; i++) {
+    if (cxi_rank_at(out_starts[i]) != 0) {
+      *out_poison = cxi_fail(CX_ESHAPE, "%s: start %d is %s, not a scalar", op,
+                             i, cxi_shown_of(out_starts[i]).text);
+      return false;
+    }
+    out_starts[i] = cxi_index_from_end(out_starts[i], shape.d[i]);
+    wide = wide || cxi_dtype_at(out_starts[i]) == CX_I64;
+  }
+  for (int i = 0; wide && i < shape.n; i++)
+    out_starts[i] = cxi_convert(out_starts[i], CX_I64);
+  return true;
+}
+
 /* Expands "..." so that every axis of the operand has an entry. */
 static int spell_out(const char *op, cx a, int n, const cx_ix *index,
                      cx_ix *out, cx *out_poison) {

@@ -56,4 +56,9 @@ bool cxi_integer_operand(const char *op, cx *i, cx *out_poison);
 /* i + size where i < 0, as i32 or i64. */
 cx cxi_index_from_end(cx i, int64_t size);
 
+/* A start for each axis of a, of one dtype, counted from the front: n integers
+ * of rank 0, or one array with all of them. False after an error. */
+bool cxi_starts(const char *op, cx a, int n, const cx *given, cx *out_starts,
+                cx *out_poison);
+
 #endif

@@ -248,6 +248,15 @@ cx cx_dynamic_update_(cx a, cx value, cx start, int axis, const char *at) {
     starts[i] = i == axis ? start : cxi_integer(cxi_dtype_at(start), 0);
   return cxi_leave(before, cxi_dynamic_update_slice(two[0], two[1], starts));
 }
+cx cx_dynamic_update_all_(cx a, cx value, int n, const cx *starts,
+                          const char *at) {
+  cxi_name before = cxi_enter(at);
+  cx two[2] = { a, value }, poison, all[CX_MAX_DIMS];
+  if (!cxi_promote("dynamic_update", 2, two, &poison) ||
+      !cxi_starts("dynamic_update", two[0], n, starts, all, &poison))
+    return cxi_leave(before, poison);
+  return cxi_leave(before, cxi_dynamic_update_slice(two[0], two[1], all));
+}
 cx cx_scatter_general_(const char *at, cx_at_kind kind, cx a, cx starts,
                        cx value, cx_gather_dims dims, cx_at_opt opt) {
   cxi_name before __attribute__((cleanup(cxi_left), unused)) = cxi_enter(at);

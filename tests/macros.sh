@@ -1,0 +1,42 @@
+#!/bin/bash
+# macros.sh BUILD - what the compiler says of calls that lack something: a name
+# that tells what; and short calls compile without a warning, as C11.
+room=$(mktemp -d)
+trap 'rm -rf "$room"' EXIT
+flags="-std=c11 -Wall -Wextra -Wpedantic -Wshadow -Werror -Iinclude"
+broken=0
+compile() { # CODE: as the body of a function
+  printf '#include "calx.h"\nCX_DEF(f) { return cx_ones(CX_F32); }\n%s { %s }\n' \
+    'void test(cx x, cx k); void test(cx x, cx k)' \
+    "cx r = $1; (void)x, (void)k, (void)r, (void)CX_FN(f);" >"$room/a.c"
+  ${CC:-cc} $flags -fsyntax-only "$room/a.c" 2>&1
+}
+for call in 'cx_zeros(CX_F32)' 'cx_full(x, CX_F32)' 'cx_normal(k, CX_F32)' \
+  'cx_gamma(k, 2, CX_F32)' 'cx_reshape(x)' 'cx_transpose(x)' \
+  'cx_cond(x, CX_FN(f), CX_FN(f))' 'cx_switch(x, (CX_FN(f)))' \
+  'cx_dynamic_slice(x, (x, 1), (2, 3))' 'cx_dynamic_update(x, x, (x, 1))' \
+  'cx_call(CX_FN(f))' 'cx_spec(CX_F32)'; do
+  if ! out=$(compile "$call"); then
+    echo "macros: $call: $out"
+    broken=1
+  fi
+done
+lacks() { # NAME CALL
+  if out=$(compile "$2"); then
+    echo "macros: $2 compiles"
+    broken=1
+  elif [[ $out != *"$1"* ]]; then
+    echo "macros: $2 does not say $1: $out"
+    broken=1
+  fi
+}
+lacks CX_SIZES_ARE_MISSING 'cx_iota(CX_F32, 0)'
+lacks CX_SIZES_ARE_MISSING 'cx_orthogonal(k, CX_F32)'
+lacks CX_SIZES_ARE_MISSING 'cx_split_n(k)'
+lacks CX_AXES_ARE_MISSING 'cx_expand(x)'
+lacks CX_COUNTS_ARE_MISSING 'cx_tile(x)'
+lacks CX_ARRAYS_ARE_MISSING 'cx_stack(0)'
+lacks CX_ARRAYS_ARE_MISSING 'cx_einsum("ij->ji")'
+lacks CX_AXIS_NAMES_ARE_MISSING 'cx_psum(x)'
+[ $broken = 0 ] && echo "short calls compile, others say what lacks"
+exit $broken

@@ -88,6 +88,27 @@ static void counts_of_jax(void **state) {
   INTEGERS(cx_multinomial(k, 50, tenths(CX_F32), CX_F32, 3, 4), 7, 17, 15, 11,
            7, 17, 15, 11, 2, 11, 14, 23);
 }
+/* p of 16 bits draws in them; a number p in f32. */
+static void counts_of_jax_in_16_bits(void **state) {
+  (void)state;
+  CX_SCOPE;
+  const cx k = cx_key(5);
+  const cx n = cx_array(float, 5, 20, 60, 100, 200, 40.5f);
+  const cx p = cx_array(float, 0.5f, 0.25f, 0.75f, 0.375f, 0.125f, 0.25f);
+  const cx p_bf16 = cx_cast(p, CX_BF16), p_f16 = cx_cast(p, CX_F16);
+  INTEGERS(cx_binomial(k, n, p, CX_F32, 6), 1, 5, 50, 34, 19, 10);
+  INTEGERS(cx_binomial(k, n, p_bf16, CX_BF16, 6), 3, 9, 46, 33, 21, 12);
+  INTEGERS(cx_binomial(k, n, p_f16, CX_F32, 6), 3, 6, 44, 30, 23, 10);
+  const cx parts = cx_reshape(
+      cx_array(float, 0.25f, 0.5f, 0.25f, 0.125f, 0.5f, 0.375f), 2, 3);
+  const cx whole = cx_array(float, 30, 9);
+  INTEGERS(cx_multinomial(cx_key(6), cx_cast(whole, CX_BF16),
+                          cx_cast(parts, CX_BF16), CX_BF16, 2, 3),
+           8, 14, 8, 0, 8, 1);
+  INTEGERS(cx_multinomial(cx_key(6), cx_cast(whole, CX_F16),
+                          cx_cast(parts, CX_F16), CX_F16, 2, 3),
+           10, 10, 10, 1, 4, 4);
+}
 static void numbers_of_jax(void **state) {
   (void)state;
   CX_SCOPE;
@@ -420,12 +441,19 @@ static void wrong_use(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-    cmocka_unit_test(orders_of_jax),    cmocka_unit_test(choices_of_jax),
-    cmocka_unit_test(counts_of_jax),    cmocka_unit_test(numbers_of_jax),
-    cmocka_unit_test(words_of_keys),    cmocka_unit_test(orders_and_choices),
-    cmocka_unit_test(counts),           cmocka_unit_test(vectors),
-    cmocka_unit_test(directions),       cmocka_unit_test(edges),
-    cmocka_unit_test(under_transforms), cmocka_unit_test(wrong_use),
+    cmocka_unit_test(orders_of_jax),
+    cmocka_unit_test(choices_of_jax),
+    cmocka_unit_test(counts_of_jax),
+    cmocka_unit_test(counts_of_jax_in_16_bits),
+    cmocka_unit_test(numbers_of_jax),
+    cmocka_unit_test(words_of_keys),
+    cmocka_unit_test(orders_and_choices),
+    cmocka_unit_test(counts),
+    cmocka_unit_test(vectors),
+    cmocka_unit_test(directions),
+    cmocka_unit_test(edges),
+    cmocka_unit_test(under_transforms),
+    cmocka_unit_test(wrong_use),
   };
   return cmocka_run_group_tests(tests, open_context, close_context);
 }

@@ -216,9 +216,9 @@ CX_API CX_USED cx cx_geometric_(cx key, cx p, cx_dtype t, cx_dims shape,
  * variables", PTRS.
  * cx_binomial: how many of n trials succeed, each with probability p; n and p
  * numbers or arrays that broadcast to the shape, n of any dtype, p floating;
- * t floating. Computed in p's dtype, at least f32; NaN unless 0 <= p <= 1 and
- * n >= 0, infinite if n is. Hoermann 1993, "The generation of binomial random
- * variates", BTRS.
+ * t floating. Computed in p's dtype, for a number p in f32, or f64 if t is;
+ * NaN unless 0 <= p <= 1 and n >= 0, infinite if n is. Hoermann 1993, "The
+ * generation of binomial random variates", BTRS.
  * cx_multinomial: the shape (..., k) of classes with the probabilities p (...,
  * k), counts that sum to n (...); by binomial numbers, one class after the
  * other. n and p of dtype t, which is floating.

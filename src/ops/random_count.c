@@ -284,9 +284,10 @@ static cx binomial(cx key, cx n, cx p) {
   const cx right = both(compare(CXI_PRIM_ge, q, 0), compare(CXI_PRIM_ge, n, 0));
   const cx infinite = compare(CXI_PRIM_eq, n, INFINITY);
   q = cxi_select(right, full_like(q, 0.01), q);
-  n = cxi_select(either(unary(CXI_PRIM_not, right), infinite),
-                 unary(CXI_PRIM_floor, n), full_like(n, 0));
+  n = cxi_select(either(unary(CXI_PRIM_not, right), infinite), n,
+                 full_like(n, 0));
   const cx small = compare(CXI_PRIM_le, cxi_mul(n, q), 10);
+  n = unary(CXI_PRIM_floor, n);
   const cx few = cxi_select(small, full_like(n, 0), n);
   const cx many = cxi_select(small, n, full_like(n, 1e4));
   const cx half = cxi_select(small, q, full_like(q, 0.5));
@@ -296,10 +297,11 @@ static cx binomial(cx key, cx n, cx p) {
   result = cxi_select(infinite, result, full_like(n, INFINITY));
   return cxi_select(right, full_like(n, (double)NAN), result);
 }
-/* The dtype of p, at least f32; that of a number, t's. */
+/* The dtype of p; of a number, t's and at least f32. */
 static cx_dtype dtype_of_p(cx p, cx_dtype t) {
-  const cx a = cxi_given(p) ? cxi_strong("binomial", p, t) : p;
-  return cxi_given(a) && cxi_dtype_at(a) == CX_F64 ? CX_F64 : CX_F32;
+  const cx_dtype wide = t == CX_F64 ? CX_F64 : CX_F32;
+  const cx a = cxi_given(p) ? cxi_strong("binomial", p, wide) : p;
+  return cxi_given(a) ? cxi_dtype_at(a) : wide;
 }
 static bool floating(const char *op, cx x, cx *out_poison) {
   const cx a = cxi_given(x) ? cxi_strong(op, x, CX_F32) : x;
@@ -356,7 +358,7 @@ cx cx_multinomial_(cx key, cx n, cx p, cx_dtype t, cx_dims shape,
   if (shape.n == 0)
     return cxi_leave(before, cxi_fail(CX_ESHAPE, "multinomial: needs a shape "
                                                  "(..., k)"));
-  const cx_dtype wide = t == CX_F64 ? CX_F64 : CX_F32;
+  const cx_dtype wide = dtype_of_p(p, t);
   const cx_dims rows = cxi_dims_without(shape, shape.n - 1);
   if (!floating("multinomial", p, &poison) ||
       !parameter("multinomial", n, wide, rows, &n, &poison) ||

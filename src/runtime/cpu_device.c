@@ -1,5 +1,5 @@
-/* cpu_device.c - the CPU: single equations by its kernels, programs compiled
- * for tier 0 and kept. */
+/* cpu_device.c - the CPU: single equations by its kernels, or, if they are
+ * large, as programs; programs compiled for tier 0 and kept. */
 #include "backends/cpu/code.h"
 #include "backends/cpu/cpu.h"
 #include "runtime/devices.h"
@@ -11,6 +11,23 @@ static bool apply(cx_ctx *ctx, cxi_prim prim, const void *params, uint32_t n_in,
   return cxi_cpu_evaluate(cxi_row_of(prim), params, n_in, in, n_out, out,
                           ctx->threads) ||
          cxi_reference_apply(ctx, prim, params, n_in, in, n_out, out, error);
+}
+
+/* Elements of operands and results from which the plain evaluation of an
+ * equation costs more than compiling it. */
+enum { LARGE = 1 << 11 };
+
+static bool as_program(cxi_prim prim, uint32_t n_in, const cxi_view *in,
+                       uint32_t n_out, const cxi_type *out) {
+  const cxi_row *row = cxi_row_of(prim);
+  int64_t n = 0;
+  for (uint32_t k = 0; k < n_in; k++) n += cxi_dims_count(&in[k].type.shape);
+  for (uint32_t k = 0; k < n_out; k++)
+    n += cxi_dims_count(&cxi_type_aval(out[k])->shape);
+  return n >= LARGE && row->form != CXI_FORM_HOST &&
+         row->form != CXI_FORM_NEVER &&
+         !(n_out == 1 &&
+           cxi_cpu_evaluates(row, n_in, in, n_out, cxi_type_aval(out[0])));
 }
 
 static bool run(cx_ctx *ctx, const cxi_program *p, const cxi_view *in,
@@ -30,5 +47,6 @@ static bool run(cx_ctx *ctx, const cxi_program *p, const cxi_view *in,
   return good;
 }
 
-const cxi_device cxi_cpu_device = { "cpu", apply, run, &cxi_cpu_backend,
-                                    cxi_code_settle };
+const cxi_device cxi_cpu_device = {
+  "cpu", apply, as_program, run, &cxi_cpu_backend, cxi_code_settle
+};

@@ -129,7 +129,7 @@ static bool view_operand(running *r, uint32_t i, cx a) {
   return true;
 }
 
-/* The one-equation program of a call or a loop, run as a program. */
+/* As a program of one equation. */
 static bool run_nested(running *r) {
   cxi_builder b;
   cx *handles = cxi_scratch((r->n_in + r->n_out) * sizeof *handles + 1);
@@ -177,6 +177,10 @@ static bool run_single(running *r) {
   if (r->n_out > FEW) views = cxi_scratch(r->n_out * sizeof *views);
   if (!views) return out_of_memory(r);
   if (!infer(r, &c)) return false;
+  const cxi_device *device = r->ctx->device;
+  if (device->as_program &&
+      device->as_program(r->prim, r->n_in, r->in, r->n_out, c.out))
+    return run_nested(r);
   for (uint32_t i = 0; i < r->n_out; i++) {
     r->out[i] = cxi_array_make(c.out[i], r->ctx->account);
     if (!r->out[i]) {
@@ -185,8 +189,8 @@ static bool run_single(running *r) {
     }
     views[i] = cxi_view_dense(*cxi_type_aval(c.out[i]), r->out[i]->data);
   }
-  if (r->ctx->device->apply(r->ctx, r->prim, r->params, r->n_in, r->in,
-                            r->n_out, views, &r->error))
+  if (device->apply(r->ctx, r->prim, r->params, r->n_in, r->in, r->n_out, views,
+                    &r->error))
     return true;
   release_results(r, r->n_out);
   return false;

@@ -60,5 +60,5 @@ bool cxi_reference_run_arrays(cx_ctx *ctx, const cxi_program *p,
 }
 
 const cxi_device cxi_reference_device = { "reference", cxi_reference_apply,
-                                          cxi_reference_run_arrays, NULL,
-                                          cxi_code_settle };
+                                          NULL,        cxi_reference_run_arrays,
+                                          NULL,        cxi_code_settle };

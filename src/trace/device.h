@@ -11,6 +11,9 @@ struct cxi_device {
   bool (*apply)(cx_ctx *, cxi_prim, const void *params, uint32_t n_in,
                 const cxi_view *in, uint32_t n_out, cxi_view *out,
                 cxi_error *error);
+  /* Is it faster as a program? Asked of what is large; NULL: never. */
+  bool (*as_program)(cxi_prim, uint32_t n_in, const cxi_view *in,
+                     uint32_t n_out, const cxi_type *out);
   /* A program at once; out[i] becomes a new array. */
   bool (*run)(cx_ctx *, const cxi_program *, const cxi_view *in,
               cxi_array **out, cxi_error *error);
@@ -22,12 +25,12 @@ struct cxi_device {
  * of the report, if an equation makes a NaN that is in the results while no
  * input has one, or has an index that is out of range; the report names the
  * first such equation, at its source line. runtime/checks.c */
-bool cxi_check_results(cx_ctx *ctx, const cxi_program *p,
-                       const void *const *in, cxi_array *const *out,
-                       cx *out_poison);
+bool cxi_check_results(cx_ctx *ctx, const cxi_program *p, const void *const *in,
+                       cxi_array *const *out, cx *out_poison);
 bool cxi_has_nan(cxi_type type, const void *data);
 
-/* The emitter of plain operations: infer, then the device's apply. */
+/* The emitter of plain operations: infer, then the device's apply, or its run
+ * of a program of the one equation. */
 void cxi_eager_emitter(cxi_emitter *out);
 
 /* The device called `name` of this process, or NULL with *error. */

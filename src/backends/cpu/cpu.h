@@ -19,6 +19,9 @@ extern const cxi_backend cxi_cpu_backend;
 bool cxi_cpu_evaluate(const cxi_row *row, const void *params, uint32_t n_in,
                       const cxi_view *in, uint32_t n_out, cxi_view *out,
                       int threads);
+/* Whether that short way is there for operands and a result of these types. */
+bool cxi_cpu_evaluates(const cxi_row *row, uint32_t n_in, const cxi_view *in,
+                       uint32_t n_out, const cx_aval *out);
 
 /* -- the families, for cpu.c: each compiles the units it takes ------------- */
 

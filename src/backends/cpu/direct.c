@@ -54,29 +54,44 @@ static void run_task(void *argument, int64_t i) {
   }
 }
 
-bool cxi_cpu_evaluate(const cxi_row *row, const void *params, uint32_t n_in,
-                      const cxi_view *in, uint32_t n_out, cxi_view *out,
-                      int threads) {
+/* Its kernel and how that reads the operands, all but where they lie. */
+static bool find_operation(const cxi_row *row, uint32_t n_in,
+                           const cxi_view *in, uint32_t n_out,
+                           const cx_aval *out, operation *o) {
   if (row->form != CXI_FORM_ELEMENTWISE || n_in == 0 || n_in > 3 || n_out != 1)
     return false;
-  operation o = { .kernels = cxi_cpu_kernels_now(),
-                  .n_in = n_in,
-                  .type = out[0].type.type,
-                  .out = out[0].data,
-                  .n = cxi_dims_count(&out[0].type.shape),
-                  .number = cxi_cpu_kernel_number(row->prim, params) };
+  o->kernels = cxi_cpu_kernels_now();
+  o->n_in = n_in;
+  o->type = out->type;
+  o->n = cxi_dims_count(&out->shape);
   for (uint32_t k = 0; k < n_in; k++) {
-    o.repeated[k] = in[k].type.shape.n == 0 && o.n != 1;
-    o.types[k] = in[k].type.type;
-    o.in[k] = in[k].data;
+    o->repeated[k] = in[k].type.shape.n == 0 && o->n != 1;
+    o->types[k] = in[k].type.type;
     if (in[k].type.shape.n != 0 &&
-        (!cxi_dims_equal(&in[k].type.shape, &out[0].type.shape) ||
+        (!cxi_dims_equal(&in[k].type.shape, &out->shape) ||
          !cxi_view_is_dense(&in[k])))
       return false;
   }
-  o.kernel =
-      cxi_cpu_find_kernel(o.kernels, row->prim, n_in, o.types, o.type, &o.wide);
-  if (!o.kernel) return false;
+  o->kernel = cxi_cpu_find_kernel(o->kernels, row->prim, n_in, o->types,
+                                  o->type, &o->wide);
+  return o->kernel != NULL;
+}
+
+bool cxi_cpu_evaluates(const cxi_row *row, uint32_t n_in, const cxi_view *in,
+                       uint32_t n_out, const cx_aval *out) {
+  operation o;
+  return find_operation(row, n_in, in, n_out, out, &o);
+}
+
+bool cxi_cpu_evaluate(const cxi_row *row, const void *params, uint32_t n_in,
+                      const cxi_view *in, uint32_t n_out, cxi_view *out,
+                      int threads) {
+  operation o;
+  if (n_out != 1 || !find_operation(row, n_in, in, n_out, &out[0].type, &o))
+    return false;
+  o.number = cxi_cpu_kernel_number(row->prim, params);
+  o.out = out[0].data;
+  for (uint32_t k = 0; k < n_in; k++) o.in[k] = in[k].data;
   if (o.n <= TASK)
     run_task(&o, 0);
   else

@@ -200,20 +200,34 @@ static layout layout_of(cx_dtype t) {
 int cxi_random_fraction(cx_dtype t) {
   return layout_of(t).fraction;
 }
-cx cxi_random_uniform(cx key, cx_dtype t, cx_dims shape, cx lo, cx hi) {
+/* In [0, 1), never -0. */
+static cx unit_uniform(cx key, cx_dtype t, cx_dims shape) {
   layout l = layout_of(t);
   cx bits = cxi_convert(cxi_random_bits(key, l.drawn, shape), l.bits);
   bits = cxi_binary(CXI_PRIM_shift_right_logical, bits,
                     cxi_integer(l.bits, l.drawn_width - l.fraction));
   bits = cxi_binary(CXI_PRIM_or, bits, cxi_literal_bits(l.bits, l.one));
-  cx unit = cxi_offset(cxi_bitcast(bits, t), -1);
+  return cxi_offset(cxi_bitcast(bits, t), -1);
+}
+cx cxi_random_uniform(cx key, cx_dtype t, cx_dims shape, cx lo, cx hi) {
+  cx unit = unit_uniform(key, t, shape);
   cx scaled = cxi_add(cxi_mul(unit, cxi_sub(hi, lo)), lo);
   return cxi_max(lo, scaled);
 }
+static double rounded(cx_dtype t, double x) {
+  uint64_t bits = 0;
+  cxi_element_set(t, &bits, x);
+  return cxi_element_get(t, &bits);
+}
+/* The same bits where the bounds are known, lo < hi and both of dtype t: a
+ * factor of 1 and a term of 0 change nothing, and rounding is monotone, so that
+ * no sum is below lo. */
 static cx uniform_between(cx key, cx_dtype t, cx_dims shape, double lo,
                           double hi) {
-  return cxi_random_uniform(key, t, shape, cxi_number(t, lo),
-                            cxi_number(t, hi));
+  const double range = rounded(t, hi - lo);
+  cx x = unit_uniform(key, t, shape);
+  if (range != 1) x = cxi_mul(x, cxi_number(t, range));
+  return lo == 0 ? x : cxi_add(x, cxi_number(t, lo));
 }
 bool cxi_random_draw(const char *op, cx *key, cx_dtype t, cx_dims shape,
                      cx *out_poison) {

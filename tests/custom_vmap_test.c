@@ -195,6 +195,30 @@ CX_DEF(cube_sum, x) {
   return cx_sum(cx_call(cx_vmap(CX_FN(cube)), x));
 }
 
+/* The tangent of x^3 along dx, and the tangent of that along (ax, adx): 3 x^2 dx
+ * and 6 x ax dx + 3 x^2 adx; twice that by the rule. */
+CX_DEF(first_tangent, x, dx) {
+  return cx_nth(cx_call(cx_jvp(CX_FN(cube)), cx_tuple(x), cx_tuple(dx)), 1);
+}
+CX_DEF(second_tangent, x, dx, ax, adx) {
+  return cx_nth(
+      cx_call(cx_jvp(CX_FN(first_tangent)), cx_tuple(x, dx), cx_tuple(ax, adx)),
+      1);
+}
+
+static void tangents_of_some_lanes(void **state) {
+  (void)state;
+  CX_SCOPE;
+  const cx x = floats(1, 2, 3), two = number(2), one = number(1);
+  cx_fn f = cx_vmap(CX_FN(second_tangent), .in = { 0, CX_NONE, CX_NONE, 0 });
+  assert_same_bits(cx_call(f, x, two, one, x),
+                   floats(24 + 6, 48 + 48, 72 + 162));
+  f = cx_vmap(CX_FN(second_tangent), .in = { CX_NONE, 0, CX_NONE, CX_NONE });
+  assert_same_bits(cx_call(f, two, x, one, one), floats(48, 72, 96));
+  f = cx_vmap(CX_FN(second_tangent), .in = { CX_NONE, CX_NONE, 0, CX_NONE });
+  assert_same_bits(cx_call(f, two, one, x, one), floats(48, 72, 96));
+}
+
 /* x^3 has 6 x and 6; the rule 12 x and 12. */
 static void second_and_third_order(void **state) {
   (void)state;
@@ -436,6 +460,7 @@ int main(void) {
     cmocka_unit_test(trees_are_batched_whole),
     cmocka_unit_test(vmaps_nest),
     cmocka_unit_test(derivatives_keep_the_rule),
+    cmocka_unit_test(tangents_of_some_lanes),
     cmocka_unit_test(second_and_third_order),
     cmocka_unit_test(a_linear_one_is_transposed),
     cmocka_unit_test(inside_loops_and_branches),

@@ -257,10 +257,12 @@ static void masks_of(const cxi_rule *r, const int *axis, bool *wrt,
   uint32_t at = p->transposed ? 0 : p->of->n_in;
   for (uint32_t i = 0; i < p->of->n_in; i++) {
     wrt[i] = p->wrt.d[i] != 0;
-    if (p->transposed)
+    if (p->transposed) {
       batched[i] = wrt[i] || axis[at++] >= 0;
-    else
-      batched[i] = axis[i] >= 0 || (wrt[i] && axis[at++] >= 0);
+    } else {
+      const bool tangent = wrt[i] && axis[at++] >= 0;
+      batched[i] = axis[i] >= 0 || tangent;
+    }
   }
 }
 

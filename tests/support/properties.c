@@ -128,7 +128,13 @@ bool has_primitive(const cxi_program *p, cxi_prim prim) {
   return s.found;
 }
 
-bool may_lack_rule(const cxi_program *p, const cxi_error *error) {
+static bool lacks_room(const char *text) {
+  return strstr(text, "has no room for a") ||
+         strstr(text, "more than 8 dimensions") ||
+         strstr(text, "too many dimensions");
+}
+
+bool may_be_refused(const cxi_program *p, const cxi_error *error) {
   static const cxi_prim without[] = { CXI_PRIM_while,
                                       CXI_PRIM_custom_vjp,
                                       CXI_PRIM_igamma,
@@ -136,6 +142,7 @@ bool may_lack_rule(const cxi_program *p, const cxi_error *error) {
                                       CXI_PRIM_random_gamma,
                                       CXI_PRIM_igamma_grad_a,
                                       CXI_PRIM_random_gamma_grad };
+  if (lacks_room(error->text)) return true;
   if (error->code != CX_ENORULE) return false;
   for (size_t i = 0; i < sizeof without / sizeof *without; i++)
     if (has_primitive(p, without[i])) return true;

@@ -1,5 +1,6 @@
 /* properties_calls.c - what must hold of a program that is called, under stacks
  * of transforms. */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -51,15 +52,6 @@ static calling calling_of(const char *text, const arrays *in) {
   return c;
 }
 
-/* Without a rule, or without room for one more batch axis: no failure. */
-static bool is_excused(const cxi_program *p, cx_code code,
-                       const char *message) {
-  const cxi_error error = { .code = code };
-  return may_lack_rule(p, &error) || strstr(message, "has no room for a") ||
-         strstr(message, "more than 8 dimensions") ||
-         strstr(message, "too many dimensions");
-}
-
 static snapshot call(cx_ctx *context, const cxi_program *p, const char *text,
                      const arrays *in, const char *stack, const char *plain,
                      verdict *v) {
@@ -70,7 +62,9 @@ static snapshot call(cx_ctx *context, const cxi_program *p, const char *text,
   snapshot s = snapshot_of(cx_call(f, c.args[0], c.args[1], c.args[2]));
   const char *message = "";
   const cx_code code = cx_error(&message);
-  if (code != CX_OK && !is_excused(p, code, message))
+  cxi_error error = { .code = code };
+  snprintf(error.text, sizeof error.text, "%s", message);
+  if (code != CX_OK && !may_be_refused(p, &error))
     refute(v, "under \"%s\": %s", stack, message);
   return s;
 }

@@ -125,7 +125,7 @@ static const cxi_program *jvp_of(const probe *b, verdict *v) {
   bool *nonzero = calloc(b->p->n_out + (size_t)1, sizeof *nonzero);
   const cxi_program *q = cxi_jvp(b->p, b->wrt, b->outs, false, nonzero, &error);
   free(nonzero);
-  if (!q && !may_lack_rule(b->p, &error)) refute(v, "jvp: %s", error.text);
+  if (!q && !may_be_refused(b->p, &error)) refute(v, "jvp: %s", error.text);
   return q;
 }
 
@@ -156,7 +156,7 @@ static const cxi_program *vjp_of(const probe *b, verdict *v) {
   cxi_error error = { 0 };
   const cxi_program *q = cxi_vjp(b->p, b->wrt, b->outs, &error);
   if (q) write_again(b, q, v);
-  if (!q && !may_lack_rule(b->p, &error)) refute(v, "vjp: %s", error.text);
+  if (!q && !may_be_refused(b->p, &error)) refute(v, "vjp: %s", error.text);
   return q;
 }
 
@@ -383,15 +383,15 @@ static void grad_of_vmap(const cxi_program *p, uint64_t seed, verdict *v) {
   const cxi_program *first = any ? vjp_of(&b, v) : NULL;
   const cxi_program *one =
       first ? cxi_batch(first, all, SIZE, force, dropped, &error) : NULL;
-  const bool room = !strstr(error.text, "no room for a batch");
-  if (first && !one && room) refute(v, "vmap of grad: %s", error.text);
+  if (first && !one && !may_be_refused(p, &error))
+    refute(v, "vmap of grad: %s", error.text);
   const cxi_program *batch =
       one ? cxi_batch(p, all, SIZE, force, dropped, &error) : NULL;
-  if (one && !batch && !strstr(error.text, "no room for a batch"))
+  if (one && !batch && !may_be_refused(p, &error))
     refute(v, "vmap: %s", error.text);
   const cxi_program *other =
       batch ? cxi_vjp(batch, b.wrt, b.outs, &error) : NULL;
-  if (batch && !other && !may_lack_rule(p, &error))
+  if (batch && !other && !may_be_refused(p, &error))
     refute(v, "grad of vmap: %s", error.text);
   if (one && other && !v->failed) {
     arrays in = inputs_of(one, seed);

@@ -222,6 +222,8 @@ static bool fails_inside(const cxi_program *q, void *user) {
 static void change_equations(shrinking *s, const cxi_program **p, bool inside);
 
 static void change_parts(shrinking *s, const cxi_program **p, uint32_t at) {
+  /* one of its programs is the derivative of the other */
+  if ((*p)->equations[at].prim == CXI_PRIM_custom_vmap_derivative) return;
   for (uint32_t part = 0;; part++) {
     const cxi_equation *e = &(*p)->equations[at];
     const cxi_program *const *is = part_of((cxi_prim)e->prim, e->params, part);

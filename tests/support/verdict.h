@@ -24,8 +24,9 @@ bool *floating_in(const cxi_program *p);
 bool *floating_out(const cxi_program *p);
 /* Whether the primitive occurs in p or in a program inside. */
 bool has_primitive(const cxi_program *p, cxi_prim prim);
-/* Some row on the way has no rule for this, and says so. */
-bool may_lack_rule(const cxi_program *p, const cxi_error *error);
+/* A row on the way has no rule for this, or an array no room for one more axis,
+ * and the error says so. */
+bool may_be_refused(const cxi_program *p, const cxi_error *error);
 /* Another number for each stream. */
 uint64_t mixed(uint64_t seed, uint64_t stream);
 

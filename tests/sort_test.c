@@ -54,7 +54,8 @@ static const row_values values[] = {
   { "program @m(%0: f32[7]) { %1: f32[7], %2: i32[7] = top_k[k=7, axis=0] %0 "
     "return %2 }",
     "inf nan -nan -0 -inf 0 3", "1 0 6 5 3 4 2" },
-  { "program @m(%0: bf16[40]) { %1: bf16[40], %2: i32[40] = top_k[k=40, axis=0] "
+  { "program @m(%0: bf16[40]) { %1: bf16[40], %2: i32[40] = top_k[k=40, "
+    "axis=0] "
     "%0 %3: i32[3] = slice[start=(0), limit=(3), strides=(1)] %2 return %3 }",
     "-0 -nan 0 -1 -1 -1 -1 -1 -1 -1 -1 -1 -1 -1 -1 -1 -1 -1 -1 -1 "
     "-1 -1 -1 -1 -1 -1 -1 -1 -1 -1 -1 -1 -1 -1 -1 -1 -1 -1 -1 -1",
@@ -119,7 +120,7 @@ static const cxi_prim rows[] = { CXI_PRIM_sort, CXI_PRIM_top_k };
 static row_group family = { values,        COUNT(values), errors,
                             COUNT(errors), rows,          COUNT(rows) };
 
-/* -- long lines, against the C library's sort ----------------------------- */
+/* -- short and long lines, against the C library's sort ------------------- */
 
 typedef struct pair {
   double x;
@@ -145,7 +146,7 @@ static double drawn(uint64_t *state) {
 
 enum { LONG = 1000 };
 
-static void check_long(const char *type) {
+static void check_lines(const char *type, int n) {
   char text[400];
   snprintf(text, sizeof text,
            "program @m(%%0: %s[%d]) { %%1: i32[%d] = iota[type=i32, "
@@ -153,13 +154,12 @@ static void check_long(const char *type) {
            "n_keys=1, stable=true] %%0, %%1 %%4: %s[%d], %%5: i32[%d] = "
            "top_k[k=%d, axis=0] %%0 %%6: %s[9], %%7: i32[9] = top_k[k=9, "
            "axis=0] %%0 return %%2, %%3, %%4, %%5, %%6, %%7 }",
-           type, LONG, LONG, LONG, type, LONG, LONG, type, LONG, LONG, LONG,
-           type);
+           type, n, n, n, type, n, n, type, n, n, n, type);
   const cx_dtype dtype = cxi_dtype_parse(type, strlen(type));
-  uint64_t state = 7;
-  cxi_view x = array_random((cx_aval){ dtype, { 1, { LONG } } }, &state);
+  uint64_t state = 7 + (uint64_t)n;
+  cxi_view x = array_random((cx_aval){ dtype, { 1, { n } } }, &state);
   static pair up[LONG], down[LONG];
-  for (int i = 0; i < LONG; i++) {
+  for (int i = 0; i < n; i++) {
     const double number = drawn(&state);
     const bool whole = !cxi_dtype_is_float(dtype);
     char *at = (char *)x.data + (size_t)i * cxi_dtype_bytes(dtype);
@@ -167,15 +167,15 @@ static void check_long(const char *type) {
     up[i] = (pair){ cxi_element_get(dtype, at), i };
     down[i] = (pair){ -up[i].x, i };
   }
-  qsort(up, LONG, sizeof *up, compare);
-  qsort(down, LONG, sizeof *down, compare);
+  qsort(up, (size_t)n, sizeof *up, compare);
+  qsort(down, (size_t)n, sizeof *down, compare);
   int nans = 0;
-  while (nans < LONG && isnan(down[LONG - 1 - nans].x)) nans++;
+  while (nans < n && isnan(down[n - 1 - nans].x)) nans++;
   cxi_view out[6];
   run_text(text, &x, out);
-  for (int i = 0; i < LONG; i++) {
+  for (int i = 0; i < n; i++) {
     /* The greatest first: NaN comes before all. */
-    const int j = i < nans ? LONG - nans + i : i - nans;
+    const int j = i < nans ? n - nans + i : i - nans;
     assert_int_equal((int)array_get(&out[1], i), (int)up[i].index);
     assert_int_equal((int)array_get(&out[3], i), (int)down[j].index);
     if (i < 9) assert_int_equal((int)array_get(&out[5], i), (int)down[j].index);
@@ -187,12 +187,15 @@ static void check_long(const char *type) {
   array_free(&x);
 }
 
-static void test_long_lines(void **state) {
+static void test_lines(void **state) {
   (void)state;
   static const char *const types[] = { "bool", "i8",  "u8",  "i16", "u16",
                                        "i32",  "u32", "i64", "u64", "f16",
                                        "bf16", "f32", "f64" };
-  for (size_t i = 0; i < COUNT(types); i++) check_long(types[i]);
+  for (size_t i = 0; i < COUNT(types); i++) {
+    for (int n = 9; n < 70; n++) check_lines(types[i], n);
+    check_lines(types[i], LONG);
+  }
 }
 
 int main(void) {
@@ -200,7 +203,7 @@ int main(void) {
     cmocka_unit_test_prestate(test_row_values, &family),
     cmocka_unit_test_prestate(test_row_errors, &family),
     cmocka_unit_test_prestate(test_row_rules, &family),
-    cmocka_unit_test(test_long_lines),
+    cmocka_unit_test(test_lines),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -10,7 +10,7 @@
 
 enum {
   DIGITS = 256,
-  FEW = 64,     /* elements up to which insertion is the faster way */
+  FEW = 64,     /* elements up to which merging is the faster way */
   SELECTED = 32 /* results up to which top_k keeps a list instead of sorting */
 };
 
@@ -119,10 +119,46 @@ static void scatter_digit(items *s, const int64_t *counts, int shift) {
   s->at = sorted;
 }
 
+/* Two sorted runs, [a, b) and [b, end), as one; of equal items a's are first.
+ * Which is next is a choice of address: it could not be predicted. */
+static void merge(const item *a, const item *b, const item *end, item *to) {
+  const item *const a_end = b;
+  while (a < a_end && b < end) {
+    const bool second = b->key < a->key;
+    *to++ = *(second ? b : a);
+    b += second;
+    a += !second;
+  }
+  memcpy(to, a, (size_t)(a_end - a) * sizeof *a);
+  memcpy(to + (a_end - a), b, (size_t)(end - b) * sizeof *b);
+}
+
+/* A few items: what is in order already is merged run by run. */
+static void merge_runs(items *s) {
+  int64_t ends[FEW + 1] = { 0 }; /* ends[i]: of run i - 1 */
+  int n = 0;
+  for (int64_t i = 1; i < s->n; i++)
+    if (s->at[i].key < s->at[i - 1].key) ends[++n] = i;
+  ends[++n] = s->n;
+  while (n > 1) {
+    int merged = 0;
+    for (int i = 0; i < n; i += 2) {
+      const int64_t end = ends[i + 2 < n ? i + 2 : n];
+      merge(s->at + ends[i], s->at + ends[i + 1], s->at + end,
+            s->room + ends[i]);
+      ends[++merged] = end;
+    }
+    n = merged;
+    item *sorted = s->room;
+    s->room = s->at;
+    s->at = sorted;
+  }
+}
+
 /* By keys of so many bytes, in linear time, equal ones as they are. */
 static void sort_items(items *s, size_t bytes) {
   if (s->n <= FEW) {
-    for (int64_t i = 1; i < s->n; i++) insert(s->at, i, s->at[i]);
+    merge_runs(s);
     return;
   }
   int64_t counts[8][DIGITS] = { { 0 } };

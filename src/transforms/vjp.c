@@ -22,8 +22,8 @@ static uint32_t count(const bool *mask, uint32_t n) {
 
 /* How the linear part is transposed. */
 typedef struct masks {
-  const bool *linear_in,
-      *wanted; /* its tangents; its outputs with cotangents */
+  const bool *linear_in; /* its tangents */
+  const bool *wanted;    /* its outputs with cotangents */
 } masks;
 
 /* The cotangents are those of the outputs that have a tangent at all. False
@@ -34,8 +34,10 @@ static bool find_masks(cxi_task *task, const cxi_program *linear,
   const cxi_program *p = task->p;
   bool *linear_in = cxi_scratch(linear->n_in + (size_t)1);
   bool *wanted = cxi_scratch(linear->n_out + (size_t)1);
-  if (!linear_in || !wanted)
-    return cxi_error_set(task->error, CX_EMEMORY, "vjp: no memory");
+  if (!linear_in || !wanted) {
+    cxi_error_set(task->error, CX_EMEMORY, "vjp: no memory");
+    return false;
+  }
   for (uint32_t i = 0; i < count(wrt, p->n_in); i++) linear_in[i] = true;
   uint32_t n = 0;
   for (uint32_t i = 0; i < p->n_out; i++)

@@ -64,6 +64,7 @@ static bool find_operation(const cxi_row *row, uint32_t n_in,
   o->n_in = n_in;
   o->type = out->type;
   o->n = cxi_dims_count(&out->shape);
+  o->wide = false;
   for (uint32_t k = 0; k < n_in; k++) {
     o->repeated[k] = in[k].type.shape.n == 0 && o->n != 1;
     o->types[k] = in[k].type.type;

@@ -1,6 +1,8 @@
 /* linalg.c - what the rows of matrix factorisations share. */
 #include "primitives/linalg.h"
 
+#include <string.h>
+
 #include "primitives/moves.h"
 
 /* -- infer ----------------------------------------------------------------- */
@@ -64,25 +66,68 @@ static cxi_block block_of(const cxi_view *v, int batch) {
                       s->n > batch + 1 ? s->d[batch + 1] : 1, NULL };
 }
 
-/* The elements of the matrix at `index` of the batch, to b or from it. */
-static void move_block(const cxi_view *v, int batch, const int64_t *index,
-                       const cxi_block *b, bool store) {
-  const cx_dtype type = v->type.type;
-  const int64_t bytes = (int64_t)cxi_dtype_bytes(type);
+/* Where a matrix's elements are, strides in bytes. */
+typedef struct matrix {
+  cx_dtype type;
+  char *first;
+  int64_t down, right;
+} matrix;
+
+static matrix matrix_at(const cxi_view *v, int batch, const int64_t *index) {
+  const int64_t bytes = (int64_t)cxi_dtype_bytes(v->type.type);
   const int rank = v->type.shape.n - batch;
-  const int64_t down = rank > 0 ? v->strides[batch] : 0;
-  const int64_t right = rank > 1 ? v->strides[batch + 1] : 0;
   int64_t offset = 0;
   for (int k = 0; k < batch; k++) offset += index[k] * v->strides[k];
-  for (int64_t i = 0; i < b->m; i++)
-    for (int64_t j = 0; j < b->n; j++) {
-      char *at = (char *)v->data + (offset + i * down + j * right) * bytes;
-      double *x = &b->at[i * b->n + j];
-      if (store)
-        cxi_element_set(type, at, *x);
-      else
-        *x = cxi_element_get(type, at);
+  return (matrix){ v->type.type, (char *)v->data + offset * bytes,
+                   rank > 0 ? v->strides[batch] * bytes : 0,
+                   rank > 1 ? v->strides[batch + 1] * bytes : 0 };
+}
+
+/* The elements to b. In a loop of small matrices this is most of the work, so
+ * that the usual dtypes, of matrices and of pivots, have loops of their own. */
+static void load_block(matrix from, const cxi_block *b) {
+  double *to = b->at;
+  for (int64_t i = 0; i < b->m; i++, to += b->n, from.first += from.down) {
+    const char *at = from.first;
+    switch (from.type) {
+    case CX_F64:
+      for (int64_t j = 0; j < b->n; j++, at += from.right)
+        memcpy(&to[j], at, sizeof(double));
+      break;
+    case CX_F32:
+      for (int64_t j = 0; j < b->n; j++, at += from.right)
+        to[j] = *(const float *)(const void *)at;
+      break;
+    default:
+      for (int64_t j = 0; j < b->n; j++, at += from.right)
+        to[j] = cxi_element_get(from.type, at);
     }
+  }
+}
+
+/* The elements from b; those of integers are row numbers. */
+static void store_block(const cxi_block *b, matrix to) {
+  const double *from = b->at;
+  for (int64_t i = 0; i < b->m; i++, from += b->n, to.first += to.down) {
+    char *at = to.first;
+    switch (to.type) {
+    case CX_F64:
+      for (int64_t j = 0; j < b->n; j++, at += to.right)
+        memcpy(at, &from[j], sizeof(double));
+      break;
+    case CX_F32:
+      for (int64_t j = 0; j < b->n; j++, at += to.right)
+        *(float *)(void *)at = (float)from[j];
+      break;
+    case CX_I32:
+      for (int64_t j = 0; j < b->n; j++, at += to.right)
+        *(int32_t *)(void *)at = (int32_t)from[j];
+      break;
+    default:
+      for (int64_t j = 0; j < b->n; j++, at += to.right)
+        cxi_element_set(to.type, at, from[j]);
+    }
+  }
 }
 
 int64_t cxi_blocks_workspace(const cxi_eval *e, const cxi_view *in,
@@ -115,10 +160,10 @@ bool cxi_evaluate_blocks(cxi_eval *e, const cxi_view *in, cxi_view *out,
   }
   do {
     for (uint32_t i = 0; i < e->n_in; i++)
-      move_block(&in[i], batch, index, &blocks[i], false);
+      load_block(matrix_at(&in[i], batch, index), &blocks[i]);
     f(e->params, blocks, results, at);
     for (uint32_t i = 0; i < e->n_out; i++)
-      move_block(&out[i], batch, index, &results[i], true);
+      store_block(&results[i], matrix_at(&out[i], batch, index));
   } while (cxi_index_next(&shape, index));
   return true;
 }

@@ -64,7 +64,9 @@ static bool run(const void *state, char *const *bases, cxi_running *running) {
   memcpy(views, e->views, (e->n_in + (size_t)e->n_out) * sizeof *views);
   for (uint32_t i = 0; i < e->n_in + e->n_out; i++)
     views[i].data = cxi_at(bases, e->refs[i]);
-  cxi_error failure = { 0 };
+  cxi_error failure; /* field by field: the text is long */
+  failure.code = CX_OK;
+  failure.text[0] = 0;
   cxi_eval eval = { .row = e->row,
                     .params = e->params,
                     .n_in = e->n_in,

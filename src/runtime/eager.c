@@ -36,9 +36,13 @@ __attribute__((noinline)) static bool info_elsewhere(cx a, cxi_info *out) {
 /* Asked a dozen times for an operation. */
 static bool info(cxi_emitter *e, cx a, cxi_info *out) {
   cxi_item item;
-  if (!cxi_slot_find(context_of(e), a, &item) || item.kind != CXI_ITEM_ARRAY)
+  if (!cxi_slot_find(context_of(e), a, &item)) return info_elsewhere(a, out);
+  if (item.kind == CXI_ITEM_ARRAY)
+    *out = (cxi_info){ .type = item.type };
+  else if (item.kind == CXI_ITEM_NUMBER)
+    *out = (cxi_info){ item.type, true, item.weak, item.as.bits };
+  else
     return info_elsewhere(a, out);
-  *out = (cxi_info){ .type = item.type };
   return true;
 }
 

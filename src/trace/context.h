@@ -149,12 +149,16 @@ const char *cxi_string(const char *text);
 const char *
 cxi_string_or_null(const char *text); /* NULL: no memory, reported */
 
-/* The commonest case in line: an array or tree of a live scope. */
+/* The commonest cases in line: an array or tree of a live scope, or kept. */
 static inline bool cxi_slot_find(const cx_ctx *ctx, cx a, cxi_item *out) {
-  const uint32_t i = a.index - 1;
-  if (!ctx || i >= ctx->n_slots || ctx->slots[i].serial != a.generation)
+  const uint32_t i = a.index - 1, k = i - CXI_KEPT_FIRST;
+  if (!ctx) return false;
+  if (i < ctx->n_slots && ctx->slots[i].serial == a.generation)
+    *out = ctx->slots[i].item;
+  else if (k < ctx->n_kept && ctx->kept[k].serial == a.generation)
+    *out = ctx->kept[k].item;
+  else
     return false;
-  *out = ctx->slots[i].item;
   return out->kind != CXI_ITEM_TREE || !out->as.tree->base;
 }
 

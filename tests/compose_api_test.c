@@ -110,6 +110,17 @@ static void test_not_floats(void **state) {
          0);
   VALUES(cx_is_close(b, cx_array(int, 1, 1, 0), 0, 0), 1, 0, 1);
   VALUES(cx_nth(cx_is_close(cx_tuple(i), cx_tuple(i), 0, 0), 0), 1, 1, 1);
+  /* Trees leaf by leaf: integers beside f64, beside an array, beside f16. */
+  cx whole = cx_tuple(i, wide), doubles = cx_cast(i, CX_F64);
+  cx floats = cx_tuple(doubles, cx_cast(i, CX_F16));
+  VALUES(cx_nth(cx_is_close(whole, floats, 0, 0), 0), 1, 1, 1);
+  VALUES(cx_nth(cx_is_close(floats, whole, 0, 0), 1), 1, 1, 1);
+  VALUES(cx_nth(cx_is_close(cx_tuple(i, i), doubles, 0, 0), 1), 1, 1, 1);
+  VALUES(cx_nth(cx_is_close(whole, 3, 0, 1), 0), 1, 0, 1);
+  assert_good();
+  cx wrong = cx_is_close(whole, cx_tuple(i), 0, 0);
+  assert_error(CX_ETREE, "tree");
+  (void)wrong;
   assert_string_equal(cx_show(cx_diff(b, 0)), "bool[2]");
   VALUES(cx_diff(b, 0), 1, 0);
   assert_string_equal(cx_show(cx_diff(none, 0)), "i32[0]");

@@ -89,6 +89,57 @@ static void a_wait_looks_at_each_leaf(void **state) {
   (void)r;
 }
 
+CX_DEF(sum_up, c, x) {
+  c = cx_add(c, x);
+  return cx_tuple(c, c);
+}
+CX_DEF(sum_up_while, c) {
+  return cx_add(c, cx_ones(CX_F64));
+}
+CX_DEF(below_ten, c) {
+  return cx_lt(c, 10);
+}
+CX_DEF(halved, i, c) {
+  (void)i;
+  return cx_mul(cx_nth(c, 1), 0.5);
+}
+CX_DEF(widened, i, c) {
+  (void)i;
+  return cx_add(c, cx_ones(CX_F32, 3));
+}
+
+/* A carry that starts as a C number has that number's dtype. */
+static void carries_that_start_as_numbers(void **state) {
+  (void)state;
+  CX_SCOPE;
+  cx doubles = cx_ones(CX_F64, 5);
+  cx r = cx_scan(CX_FN(sum_up), 0.0, doubles);
+  assert_error(CX_EDTYPE, "add: dtypes differ: f32[] and f64[] (write"
+                          " cx_cast(..., CX_F64)); carry \"c\" of the scan is"
+                          " f32[], as the C number that it starts as: start"
+                          " with cx_scalar(x, dtype)");
+  r = cx_while(CX_FN(below_ten), CX_FN(sum_up_while), 0);
+  assert_error(CX_EDTYPE, "carry \"c\" of the while is i32[], as the C number");
+  r = cx_fori(0, 3, CX_FN(halved), cx_tuple(cx_ones(CX_F32), 1));
+  assert_error(CX_EDTYPE, "mul: the number 0.5 is no i32 (cast the array"
+                          " first); carry \"c.1\" of the fori is i32[], as");
+  r = cx_fori(0, 3, CX_FN(widened), 0.0);
+  assert_error(CX_ESHAPE, "carry \"c\" enters as f32[], leaves as f32[3]; it"
+                          " starts as a C number: start with cx_full(x,"
+                          " CX_F32, sizes)");
+  /* no word of it where the start is an array, or behind the loop */
+  r = cx_scan(CX_FN(sum_up), cx_zeros(CX_F32), doubles);
+  const char *message;
+  assert_int_equal(cx_error(&message), CX_EDTYPE);
+  assert_null(strstr(message, "C number"));
+  r = cx_add(cx_zeros(CX_F32), doubles);
+  assert_int_equal(cx_error(&message), CX_EDTYPE);
+  assert_null(strstr(message, "C number"));
+  r = cx_scan(CX_FN(sum_up), cx_scalar(0, CX_F64), doubles);
+  assert_good();
+  (void)r;
+}
+
 static void carries_are_compared_leaf_by_leaf(void **state) {
   (void)state;
   CX_SCOPE;
@@ -99,7 +150,9 @@ static void carries_are_compared_leaf_by_leaf(void **state) {
   cx h = cx_dict("a", cx_zeros(CX_F32, 2), "b", 1);
   r = cx_scan(CX_FN(cell_dtype), h, cx_zeros(CX_F32, 5));
   assert_error(CX_EDTYPE, "scan(cell_dtype): carry \"h.a\" enters as f32[2],"
-                          " leaves as f64[2]");
+                          " leaves as f64[2]; start with CX_F64,"
+                          " cx_cast(start, CX_F64), or return"
+                          " cx_cast(carry, CX_F32)");
   r = cx_scan(CX_FN(identity), h, cx_zeros(CX_F32, 5));
   assert_error(CX_ETREE, "identity takes 1 argument (x), got 2");
   (void)r;
@@ -303,6 +356,7 @@ int main(void) {
     cmocka_unit_test(values_are_not_known_while_tracing),
     cmocka_unit_test(a_wait_looks_at_each_leaf),
     cmocka_unit_test(carries_are_compared_leaf_by_leaf),
+    cmocka_unit_test(carries_that_start_as_numbers),
     cmocka_unit_test(donations_are_checked),
     cmocka_unit_test(handles_end),
     cmocka_unit_test(functions_end_with_their_scope),

@@ -25,8 +25,8 @@ CX_API CX_USED cx cx_nan_to_num_(cx a, const char *at);
 CX_API CX_USED cx cx_log1mexp_(cx a, const char *at);
 /* bool: |a - b| <= atol + rtol |b|, or equal (infinities); NaN is close to
  * nothing. Integers and bools are compared as floats: as those of the other
- * operand, else f32 (f64 of 64 bits). NumPy's defaults are rtol 1e-5, atol
- * 1e-8. */
+ * operand, else f32 (f64 of 64 bits); of trees leaf by leaf. NumPy's defaults
+ * are rtol 1e-5, atol 1e-8. */
 #define cx_is_close(a, b, rtol, atol) \
   cx_is_close_(CX_A(a), CX_A(b), (rtol), (atol), CX_AT)
 CX_API CX_USED cx cx_is_close_(cx a, cx b, double rtol, double atol,

@@ -123,10 +123,41 @@ cx cx_log1mexp_(cx a, const char *at) {
   return cxi_leave(before, choose(small, low, high));
 }
 
+/* Item i of a tree; a leaf stands beside each. */
+static cx leaf_beside(cx a, int i) {
+  return cxi_is_tree(a) ? cx_leaf_(a, i, NULL) : a;
+}
+
+/* both_float of the leaves of two trees, or of a tree and an array beside each
+ * of its leaves. Of trees that differ the operation will say so. */
+static void trees_float(cx *a, cx *b) {
+  const cx like_a = *a, like_b = *b;
+  const bool tree_a = cxi_is_tree(like_a), tree_b = cxi_is_tree(like_b);
+  const int n = cx_leaf_count(tree_a ? like_a : like_b);
+  if (tree_a && tree_b && cx_leaf_count(like_b) != n) {
+    *a = each(like_a, as_float), *b = each(like_b, as_float);
+    return;
+  }
+  const cxi_mark mark = cxi_scratch_mark();
+  cx *of_a = cxi_scratch(((size_t)n + 1) * sizeof *of_a);
+  cx *of_b = cxi_scratch(((size_t)n + 1) * sizeof *of_b);
+  for (int i = 0; of_a && of_b && i < n; i++) {
+    of_a[i] = leaf_beside(like_a, i), of_b[i] = leaf_beside(like_b, i);
+    both_float(&of_a[i], &of_b[i]);
+  }
+  if (of_a && of_b) {
+    *a = cx_unflatten_(NULL, tree_a ? like_a : like_b, n, of_a);
+    *b = cx_unflatten_(NULL, tree_b ? like_b : like_a, n, of_b);
+  } else {
+    *a = *b = cxi_fail(CX_EMEMORY, "no memory for a tree");
+  }
+  cxi_scratch_reset(mark);
+}
+
 cx cx_is_close_(cx a, cx b, double rtol, double atol, const char *at) {
   const cxi_name before = cxi_enter(at);
   if (cxi_is_tree(a) || cxi_is_tree(b))
-    a = each(a, as_float), b = each(b, as_float);
+    trees_float(&a, &b);
   else
     both_float(&a, &b);
   const cx size = one(CX_OP_ABS, b);

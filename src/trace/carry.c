@@ -1,6 +1,10 @@
 /* carry.c - trees that enter a loop and leave it, leaf by leaf. */
 #include "trace/carry.h"
 
+#include <stdio.h>
+
+#include "base/dtype.h"
+
 bool cxi_carry_enter(cxi_carry *c, const char *what, cx value, cx *out_poison) {
   c->item = cxi_number_strong(cxi_item_for(what, value));
   if (c->item.kind == CXI_ITEM_POISON)
@@ -25,6 +29,34 @@ static bool is_free(cxi_item leaf) {
   return leaf.kind == CXI_ITEM_NUMBER && (leaf.weak || leaf.was_weak);
 }
 
+/* "CX_F32" */
+static const char *dtype_constant(cxi_type type, char out[16]) {
+  const char *name = cxi_dtype_name(cxi_type_dtype(type));
+  snprintf(out, 16, "CX_%s", name);
+  for (char *c = out + 3; *c; c++)
+    if (*c >= 'a' && *c <= 'z') *c = (char)(*c - 'a' + 'A');
+  return out;
+}
+
+bool cxi_carry_resolve(const cxi_carry *c, cxi_body *b, cx_fn f,
+                       uint32_t n_args, const cxi_sig *args, const char *what,
+                       uint32_t argument, cx *out_poison) {
+  char hint[320], enters[96];
+  uint32_t i = 0;
+  while (i < c->n && !is_free(c->leaves[i])) i++;
+  if (!f || i == c->n) return cxi_body_resolve(b, f, n_args, args, out_poison);
+  const cxi_argument name = cxi_argument_name(f->code, argument);
+  cxi_aval_print(enters, sizeof enters, cxi_type_aval(c->types[i]));
+  snprintf(hint, sizeof hint,
+           "; carry %.100s of the %s is %s, as the C number that it starts as: "
+           "start with cx_scalar(x, dtype)",
+           cxi_leaf_path_of(name.name, c->sig, i).text, what, enters);
+  const char *before = cxi_dtype_hint_use(hint);
+  const bool good = cxi_body_resolve(b, f, n_args, args, out_poison);
+  cxi_dtype_hint_use(before);
+  return good;
+}
+
 /* Leaf i leaves with another type: a number on either side gives way. */
 static cxi_agreement leaf_leave(cxi_carry *c, const cxi_body *b, uint32_t i,
                                 cxi_type type) {
@@ -40,15 +72,24 @@ static cxi_agreement leaf_leave(cxi_carry *c, const cxi_body *b, uint32_t i,
 
 static cx report_leaf(const cxi_carry *c, const cxi_body *b, uint32_t i,
                       cxi_type type, const char *what, uint32_t argument) {
-  char enters[128], leaves[128];
+  char enters[128], leaves[128], advice[160] = "", from[16], to[16];
   const cxi_argument name = cxi_argument_name(b->f->code, argument);
   const bool dtype = cxi_type_dtype(type) != cxi_type_dtype(c->types[i]);
   cxi_aval_print(enters, sizeof enters, cxi_type_aval(c->types[i]));
   cxi_aval_print(leaves, sizeof leaves, cxi_type_aval(type));
+  if (is_free(c->leaves[i]))
+    snprintf(advice, sizeof advice,
+             "; it starts as a C number: start with cx_full(x, %s, sizes)",
+             dtype_constant(type, to));
+  else if (dtype)
+    snprintf(advice, sizeof advice,
+             "; start with %s, cx_cast(start, %s), or return "
+             "cx_cast(carry, %s)",
+             dtype_constant(type, to), to, dtype_constant(c->types[i], from));
   return cxi_reportf(
       dtype ? CX_EDTYPE : CX_ESHAPE,
-      "%s(%s): carry %s enters as %s, leaves as %s", what, b->f->code->name,
-      cxi_leaf_path_of(name.name, c->sig, i).text, enters, leaves);
+      "%s(%s): carry %s enters as %s, leaves as %s%s", what, b->f->code->name,
+      cxi_leaf_path_of(name.name, c->sig, i).text, enters, leaves, advice);
 }
 
 static cx report_structure(const cxi_carry *c, const cxi_body *b,

@@ -17,6 +17,13 @@ typedef struct cxi_carry {
 /* False with *out_poison. */
 bool cxi_carry_enter(cxi_carry *c, const char *what, cx value, cx *out_poison);
 
+/* Resolves a function of the loop `what`, whose argument `argument` is the
+ * carry. Where dtypes do not fit in it, the message tells of a carry that
+ * started as a C number. */
+bool cxi_carry_resolve(const cxi_carry *c, cxi_body *b, cx_fn f,
+                       uint32_t n_args, const cxi_sig *args, const char *what,
+                       uint32_t argument, cx *out_poison);
+
 typedef enum cxi_agreement {
   CXI_AGREE,
   CXI_AGAIN, /* a number took another dtype: the body must be

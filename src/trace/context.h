@@ -113,6 +113,9 @@ cx_ctx *cxi_context_of_scope(uint32_t serial);
 
 /* Keeps the first error as "SITE: text", calls on_error, returns poison. */
 cx cxi_report(cx_code code, const char *text);
+/* What CX_EDTYPE reports of this thread end with until the next call; NULL or
+ * "": nothing. Returns what it was. */
+const char *cxi_dtype_hint_use(const char *hint);
 cx cxi_reportf(cx_code code, const char *format, ...) CX_PRINTF(2, 3);
 /* From a function that fills a status; prefix may be NULL. */
 cx cxi_report_error(const char *prefix, const cxi_error *error);

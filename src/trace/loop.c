@@ -117,7 +117,8 @@ static cx scan(cx_fn body, cx init, cx xs, cx_scan_opt opt) {
     return result;
   for (int tries = 0; tries < 3; tries++) {
     const cxi_sig args[2] = { c.sig, s.each };
-    if (!cxi_body_resolve(&b, body, 2, args, &result)) return result;
+    if (!cxi_carry_resolve(&c, &b, body, 2, args, "scan", 0, &result))
+      return result;
     const cxi_structure *out =
         cxi_sig_is_leaf(b.entry->out) ? NULL : cxi_structure_of(b.entry->out);
     if (!out || out->is_dict || out->is_none || out->n != 2) {

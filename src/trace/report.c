@@ -52,16 +52,24 @@ static cxi_name site_of(const cx_ctx *ctx) {
   return site;
 }
 
+static _Thread_local const char *dtype_hint;
+const char *cxi_dtype_hint_use(const char *hint) {
+  const char *before = dtype_hint;
+  dtype_hint = hint;
+  return before;
+}
+
 cx cxi_report(cx_code code, const char *text) {
   cx_ctx *ctx = cxi_context_now();
   const cxi_name site = site_of(ctx);
   char message[sizeof homeless.text], scopes[160];
   describe_scopes(ctx, scopes, sizeof scopes);
+  const char *hint = code == CX_EDTYPE && dtype_hint ? dtype_hint : "";
   if (site)
-    snprintf(message, sizeof message, "%s: %s%s", cxi_name_text(site), text,
-             scopes);
+    snprintf(message, sizeof message, "%s: %s%s%s", cxi_name_text(site), text,
+             hint, scopes);
   else
-    snprintf(message, sizeof message, "%s%s", text, scopes);
+    snprintf(message, sizeof message, "%s%s%s", text, hint, scopes);
   cxi_kept_error *kept = kept_now();
   if (kept->code == CX_OK) {
     kept->code = code;

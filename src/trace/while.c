@@ -45,7 +45,8 @@ static cx emit_while(const cxi_body *cond, const cxi_body *body,
 static bool agree(cxi_body *b, cx_fn f, cxi_carry *c, const char *what,
                   cx *out_poison) {
   for (int tries = 0; tries < 3; tries++) {
-    if (!cxi_body_resolve(b, f, 1, &c->sig, out_poison)) return false;
+    if (!cxi_carry_resolve(c, b, f, 1, &c->sig, what, 0, out_poison))
+      return false;
     const cxi_agreement a =
         cxi_carry_leave(c, b, b->entry->out, what, 0, out_poison);
     if (a == CXI_AGREE) return cxi_body_convert(b, c->n, c->types, out_poison);
@@ -69,7 +70,8 @@ cx cx_while_(cx_fn cond_fn, cx_fn body_fn, cx init, cx_while_opt opt,
                          (long long)opt.max_steps);
   else if (cxi_carry_enter(&c, "while", init, &result) &&
            agree(&body, body_fn, &c, "while", &result) &&
-           cxi_body_resolve(&cond, cond_fn, 1, &c.sig, &result) &&
+           cxi_carry_resolve(&c, &cond, cond_fn, 1, &c.sig, "while", 0,
+                             &result) &&
            check_cond(&cond, &result))
     result = emit_while(&cond, &body, &c, opt.max_steps);
   cxi_body_end(&cond);
@@ -86,7 +88,8 @@ static bool fori_body(cxi_body *b, cx_fn f, cx_dtype counter, cxi_carry *c,
   for (int tries = 0; tries < 3; tries++) {
     const cxi_sig args[2] = { cxi_sig_of_type(cxi_type_scalar(counter)),
                               c->sig };
-    if (!cxi_body_resolve(b, f, 2, args, out_poison)) return false;
+    if (!cxi_carry_resolve(c, b, f, 2, args, "fori", 1, out_poison))
+      return false;
     const cxi_agreement a =
         cxi_carry_leave(c, b, b->entry->out, "fori", 1, out_poison);
     if (a == CXI_AGREE) return cxi_body_convert(b, c->n, c->types, out_poison);

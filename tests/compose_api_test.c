@@ -133,6 +133,43 @@ static void test_not_floats(void **state) {
   VALUES(cx_cov(m, 1), 7 / 3.0, -5 / 3.0, -5 / 3.0, 4 / 3.0);
 }
 
+/* C numbers beside arrays of any dtype; arrays without elements or axes. */
+static void test_numbers_and_nothing(void **state) {
+  (void)state;
+  cx h = cx_cast(cx_array(float, 0.5, 1, 2.5), CX_F16), i = cx_array(int, 3, 1);
+  cx d = cx_array(double, 0.1, 2.5), b = cx_cast(cx_array(int, 1, 0), CX_BOOL);
+  VALUES(cx_is_close(h, 2.5, 0.1, 0), 0, 0, 1);
+  VALUES(cx_is_close(2.5, h, 0.1, 0), 0, 0, 1);
+  VALUES(cx_is_close(d, 2.5, 0, 0), 0, 1);
+  VALUES(cx_is_close(d, 0.1, 0, 0), 1, 0);
+  VALUES(cx_is_close(cx_cast(i, CX_I64), 1.5, 0.5, 0), 0, 1);
+  VALUES(cx_is_in(h, 1), 0, 1, 0);
+  VALUES(cx_is_in(d, 2.5), 0, 1);
+  VALUES(cx_is_in(cx_cast(i, CX_U8), 3), 1, 0);
+  VALUES(cx_is_in(b, 1), 1, 0);
+  assert_int_equal(cx_size(cx_is_in(cx_zeros(CX_F32, 0), 1)), 0);
+  assert_same_bits(cx_log1mexp(i), cx_log1mexp(cx_cast(i, CX_F32)));
+  assert_string_equal(cx_show(cx_log1mexp(cx_cast(i, CX_I64))), "f64[2]");
+  assert_string_equal(cx_show(cx_log1mexp(cx_zeros(CX_I32, 0))), "f32[0]");
+  VALUES(cx_polyval(h, 2), 6.5);
+  VALUES(cx_polyval(i, 2), 7);
+  VALUES(cx_polyval(cx_array(float, 2, 3), 2.5), 8);
+  assert_string_equal(cx_show(cx_polyval(h, 2.5)), "f16[]");
+  assert_string_equal(cx_show(cx_polyval(cx_zeros(CX_F32, 0, 3), 2)), "f32[3]");
+  cx r = cx_polyval(cx_zeros(CX_F32, 0, 3), cx_ones(CX_F32, 2));
+  assert_error(CX_ESHAPE, "f32[2]");
+  VALUES(cx_cov(i, 1), 2);
+  VALUES(cx_cov(i, 0), 1);
+  VALUES(cx_cov(cx_full(2, CX_F32), 0), 0);
+  assert_true(isnan(cx_item(cx_cov(cx_full(2, CX_F32), 1))));
+  assert_true(isnan(cx_item(cx_cov(cx_zeros(CX_F32, 0), 1))));
+  assert_true(
+      isnan(cx_item(cx_index(cx_cov(cx_zeros(CX_F32, 2, 0), 1), 0, 1))));
+  r = cx_segment_sum(cx_ones(CX_F32, 2, 3), cx_array(int, 0, 1), 0);
+  assert_string_equal(cx_show(r), "f32[0,3]");
+  assert_good();
+}
+
 CX_DEF(sums, x, y) {
   cx a = cx_log1mexp(cx_add(cx_square(x), 0.1));
   cx b = cx_trapezoid(cx_glu(y, 0), cx_nan_to_num(x), 0);
@@ -179,7 +216,10 @@ static void test_refused(void **state) {
           cx_cross(x, s));
   REFUSED(CX_ESHAPE, "polyval: coefficients (k)",
           cx_polyval(cx_scalar(1, CX_F32), x));
-  REFUSED(CX_ESHAPE, "cov: wants (n, m), got f32[3]", cx_cov(x, 1));
+  REFUSED(CX_ESHAPE, "cov: wants (n, m), got f32[1,1,3]",
+          cx_cov(cx_reshape(x, 1, 1, 3), 1));
+  REFUSED(CX_EDTYPE, "the number 2.5 is no i32",
+          cx_polyval(cx_array(int, 1, 2), 2.5));
   REFUSED(CX_ESHAPE, "segment_sum: f32[2,3] by the ids i32[3] into 4",
           cx_segment_sum(m, cx_array(int, 0, 1, 2), 4));
   REFUSED(CX_EDTYPE, "segment_sum: indices must be integers, got f32[3]",
@@ -189,8 +229,13 @@ static void test_refused(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
 #define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
-    TEST(test_elementwise), TEST(test_along_an_axis), TEST(test_products),
-    TEST(test_not_floats),  TEST(test_derivatives),   TEST(test_refused),
+    TEST(test_elementwise),
+    TEST(test_along_an_axis),
+    TEST(test_products),
+    TEST(test_not_floats),
+    TEST(test_numbers_and_nothing),
+    TEST(test_derivatives),
+    TEST(test_refused),
 #undef TEST
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

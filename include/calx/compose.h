@@ -18,7 +18,7 @@ extern "C" {
 /* NaN becomes 0, infinities the greatest and the least finite number; integers
  * and bools stay. */
 #define cx_nan_to_num(a) cx_nan_to_num_(CX_A(a), CX_AT)
-/* log(1 - e^-a) for a > 0, also near 0. */
+/* log(1 - e^-a) for a > 0, also near 0; of integers as f32 (f64 of 64 bits). */
 #define cx_log1mexp(a) cx_log1mexp_(CX_A(a), CX_AT)
 CX_API CX_USED cx cx_is_inf_(cx a, const char *at);
 CX_API CX_USED cx cx_nan_to_num_(cx a, const char *at);
@@ -61,10 +61,12 @@ CX_API CX_USED cx cx_meshgrid_(int n, const cx *arrays, const char *at);
 #define cx_tensordot(a, b, n) cx_tensordot_((a), (b), (n), CX_AT)
 /* Of vectors of three in the last axis. CX_ESHAPE for another extent. */
 #define cx_cross(a, b) cx_cross_((a), (b), CX_AT)
-/* p[0] x^(k-1) + ... + p[k-1] by Horner's rule, p (k, ...) coefficients. */
+/* p[0] x^(k-1) + ... + p[k-1] by Horner's rule, p (k, ...) coefficients; x an
+ * array or a number. */
 #define cx_polyval(p, x) cx_polyval_((p), CX_A(x), CX_AT)
-/* Covariances of the rows of a (n, m): (n, n), divided by m - ddof; NumPy's
- * default is ddof 1. Integers and bools count as f32 (f64 of 64 bits). */
+/* Covariances of the rows of a (n, m): (n, n), divided by m - ddof, or 0 if
+ * that is less; of a (m): its variance, rank 0. NumPy's default is ddof 1.
+ * Integers and bools count as f32 (f64 of 64 bits). */
 #define cx_cov(a, ddof) cx_cov_((a), (ddof), CX_AT)
 /* Sums of a (n, ...) by segment, ids integers (n): (segments, ...). Ids out of
  * range, negative ones too, are dropped. */

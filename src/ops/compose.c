@@ -49,13 +49,13 @@ static cx with_type(cx a, bool weak, cx_dtype type) {
   return weak ? cxi_strong("convert", a, type) : cxi_convert(a, type);
 }
 
-/* Integers take the other one's float, or that of both; two floats are
- * for the promotion rule. */
+/* Integers and C numbers take the other one's float, or that of both; two
+ * arrays of floats are for the promotion rule. */
 static void both_float(cx *a, cx *b) {
   cx_dtype type;
   cx poison;
-  if (!cxi_given(*a) || !cxi_given(*b) || (!is_whole(*a) && !is_whole(*b)))
-    return;
+  if (!cxi_given(*a) || !cxi_given(*b)) return;
+  if (!is_whole(*a) && !is_whole(*b) && !is_weak(*a) && !is_weak(*b)) return;
   if (is_weak(*a) && is_weak(*b) &&
       (!cxi_operand("numbers", a, &poison) ||
        !cxi_operand("numbers", b, &poison)))
@@ -69,8 +69,8 @@ static void both_float(cx *a, cx *b) {
     type = type_b;
   else
     type = cxi_promote_jax(type_a, type_b);
-  if (is_whole(*a)) *a = with_type(*a, weak_a, type);
-  if (is_whole(*b)) *b = with_type(*b, weak_b, type);
+  if (is_whole(*a) || weak_a) *a = with_type(*a, weak_a, type);
+  if (is_whole(*b) || weak_b) *b = with_type(*b, weak_b, type);
 }
 
 /* f of each leaf. */
@@ -113,6 +113,7 @@ cx cx_nan_to_num_(cx a, const char *at) {
  * Maechler 2012, "Accurately computing log(1 - exp(-|a|))". */
 cx cx_log1mexp_(cx a, const char *at) {
   const cxi_name before = cxi_enter(at);
+  a = each(a, as_float);
   const cx small = two(CX_OP_LT, a, number(M_LN2));
   const cx near = choose(small, a, number(1));
   const cx far = choose(small, number(1), a);
@@ -173,6 +174,10 @@ cx cx_is_in_(cx a, cx values, const char *at) {
   const cx_dims last = { .n = 1, .d = { -1 } };
   cx poison;
   if (!cxi_operand("is_in", &a, &poison)) return cxi_leave(before, poison);
+  if (is_weak(values)) {
+    if (cxi_dtype_at(a) == CX_BOOL) a = cxi_convert(a, CX_I32);
+    values = cxi_strong("is_in", values, cxi_dtype_at(a));
+  }
   const cx list = cx_reshape_(values, last, NULL);
   const cx equal = two(CX_OP_EQ, cx_expand_(a, last, NULL), list);
   return cxi_leave(before,
@@ -332,8 +337,19 @@ cx cx_polyval_(cx p, cx x, const char *at) {
                      cxi_fail(CX_ESHAPE, "polyval: coefficients (k), got %s",
                               cxi_shown_of(p).text));
   const int64_t k = cxi_shape_at(p).d[0];
+  cx both[2] = { p, x };
+  if (!cxi_is_tree(x)) {
+    if (!cxi_promote("polyval", 2, both, &poison))
+      return cxi_leave(before, poison);
+    p = both[0], x = both[1];
+  }
   const cx_dims front = { .n = 1, .d = { 0 } };
   cx value = cx_full_like_(x, cx_lit_i(0), NULL);
+  if (k == 0) /* of no coefficients: 0, of the shape that others would give */
+    return cxi_leave(before,
+                     two(CX_OP_ADD, value,
+                         cx_full_(cx_lit_i(0), cxi_dtype_at(p),
+                                  cxi_dims_without(cxi_shape_at(p), 0), NULL)));
   for (int64_t i = 0; i < k; i++) {
     const cx c = cx_squeeze_(cxi_slice_axis(p, 0, i, i + 1), front, NULL);
     value = two(CX_OP_ADD, two(CX_OP_MUL, value, x), c);
@@ -345,11 +361,13 @@ cx cx_cov_(cx a, double ddof, const char *at) {
   const cxi_name before = cxi_enter(at);
   cx poison;
   if (!cxi_operand("cov", &a, &poison)) return cxi_leave(before, poison);
-  if (cxi_rank_at(a) != 2)
+  const int rank = cxi_rank_at(a);
+  if (rank > 2)
     return cxi_leave(before, cxi_fail(CX_ESHAPE, "cov: wants (n, m), got %s",
                                       cxi_shown_of(a).text));
-  const double m = (double)cxi_shape_at(a).d[1];
   a = as_float(a);
+  if (rank < 2) a = cx_reshape_(a, (cx_dims){ .n = 2, .d = { 1, -1 } }, NULL);
+  const double m = (double)cxi_shape_at(a).d[1];
   const cx mean = cx_reduce_(
       CX_RED_MEAN, a, (cx_dims){ .n = 1, .d = { 1 } },
       (cx_reduce_opt){ .size_ = sizeof(cx_reduce_opt), .keepdims = true },
@@ -357,7 +375,9 @@ cx cx_cov_(cx a, double ddof, const char *at) {
   const cx rest = two(CX_OP_SUB, a, mean);
   const cx products =
       cx_einsum_("ik,jk->ij", 2, (const cx[]){ rest, rest }, NULL);
-  return cxi_leave(before, two(CX_OP_DIV, products, number(m - ddof)));
+  const cx made = two(CX_OP_DIV, products, number(fmax(m - ddof, 0)));
+  return cxi_leave(
+      before, rank < 2 ? cx_reshape_(made, (cx_dims){ .n = 0 }, NULL) : made);
 }
 
 cx cx_segment_sum_(cx a, cx ids, int64_t segments, const char *at) {
@@ -376,6 +396,7 @@ cx cx_segment_sum_(cx a, cx ids, int64_t segments, const char *at) {
                  (long long)segments));
   shape.d[0] = segments;
   const cx zeros = cx_full_(cx_lit_i(0), cxi_dtype_at(a), shape, NULL);
+  if (segments == 0) return cxi_leave(before, zeros);
   const cx_at_opt opt = { .size_ = sizeof opt };
   /* Negative indices would count from the end; past it they are dropped. */
   const cx negative = two(CX_OP_LT, ids, cx_lit_i(0));

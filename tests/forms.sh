@@ -2,8 +2,9 @@
 # forms.sh BUILD - programs in forms that the corpus has seldom or not: modes
 # and batching axes of gather and scatter, functions of scattered elements,
 # windows, products, keys, special values of choices, gamma numbers in f16 and
-# bf16; and the pairs of dtypes that its table of promotions lacks. Recorded
-# from JAX 0.10.2 as its README describes; all of them pass.
+# bf16, starts and fills of 64 bits; and the pairs of dtypes that its table of
+# promotions lacks. Recorded from JAX 0.10.2 as its README describes; all of
+# them pass.
 set -u
 calx=$1/bin/calx
 failed=0

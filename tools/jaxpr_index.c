@@ -4,6 +4,15 @@
 
 #include "jaxpr_text.h"
 
+/* A start as a signed one; what i64 does not hold lies behind every array. */
+static ref signed_start(jaxpr_program *p, ref x, cx_dtype dtype) {
+  if (x.dtype == CX_U64) {
+    const ref far = jaxpr_full(p, CX_U64, x.shape, 0x1p53);
+    x = jaxpr_emit(p, CX_U64, x.shape, 2, (ref[]){ x, far }, "min");
+  }
+  return jaxpr_convert(p, x, dtype);
+}
+
 /* All starts of one dtype. */
 static void even_starts(jaxpr_program *p, jaxpr_equation *e, int first) {
   bool wide = false;
@@ -11,7 +20,7 @@ static void even_starts(jaxpr_program *p, jaxpr_equation *e, int first) {
     wide = wide || e->in[i].dtype == CX_I64 || e->in[i].dtype == CX_U64 ||
            e->in[i].dtype == CX_U32;
   for (int i = first; i < e->n_in; i++)
-    e->in[i] = jaxpr_convert(p, e->in[i], wide ? CX_I64 : CX_I32);
+    e->in[i] = signed_start(p, e->in[i], wide ? CX_I64 : CX_I32);
 }
 
 static void write_dynamic_slice(jaxpr_program *p, jaxpr_equation *e) {

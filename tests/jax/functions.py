@@ -506,7 +506,15 @@ def my_policy(prim, *args, **params):
     return True
 
 
+def filled_with_too_much(x):
+    with jax.enable_x64(True):
+        a = jnp.zeros(3, jnp.int64).at[jnp.full(2, 5)]
+        return a.get(mode="fill", fill_value=2 ** 53 + 1)
+
+
 REFUSED = {
+    "fill_value: 9007199254740993 is no number of f64": (
+        filled_with_too_much, (draw(74, 4),)),
     "complex64": (lambda x: jnp.real(jnp.fft.fft(x)), (draw(71, 4),)),
     "pure_callback": (
         lambda x: jax.pure_callback(

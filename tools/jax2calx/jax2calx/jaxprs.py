@@ -226,7 +226,10 @@ def plain(body, eqn, operands):
 
     k = {key: params.encode(x, f"{name}: {key}", nested)
          for key, x in eqn.params.items()
-         if x is not None and key not in params.DROPPED}
+         if x is not None and key not in params.DROPPED | {"fill_value"}}
+    fill = eqn.params.get("fill_value")
+    if fill is not None:
+        k["fill_value"] = params.fill_value(fill, f"{name}: fill_value")
     return name, operands, k
 
 

@@ -115,6 +115,20 @@ def _number(x):
     return x
 
 
+def fill_value(x, where):
+    """What a gather fills in, which Calx keeps as a number of f64: an integer
+    that it holds, or the greatest of 64 bits, which it is cut to."""
+    if isinstance(x, np.generic):
+        x = x.item()
+    if not isinstance(x, int) or isinstance(x, bool):
+        return encode(x, where, None)
+    if int(float(x)) == x:
+        return x if abs(x) < 2 ** 53 else float(x)
+    if x in (2 ** 63 - 1, 2 ** 64 - 1):
+        return float(x)
+    raise refuse.CannotExport(f"{where}: {x} is no number of f64")
+
+
 def encode(x, where, nested):
     """A value as JSON; nested(jaxpr) writes a jaxpr that it holds."""
     if isinstance(x, enum.Enum):  # first: some are integers too

@@ -122,12 +122,45 @@ static void test_limit(void **state) {
   cx_close(ctx);
 }
 
+/* Elements that are given away a hundred times stay where they are, in as much
+ * memory, whichever of the two arrays goes first. */
+static void test_donated(void **state) {
+  (void)state;
+  cx_ctx *ctx = cx_open("cpu", .threads = 1);
+  {
+    CX_SCOPE;
+    cx_fn f = cx_jit(CX_OP(neg), .donate = CX_ARGS(0));
+    for (int n = 3; n < 1000; n *= 10) {
+      cx x = cx_keep(cx_add(cx_zeros(CX_F32, n), cx_ones(CX_F32, n)));
+      cx late[100];
+      int n_late = 0;
+      size_t once = 0;
+      for (int i = 0; i < 100; i++) {
+        CX_SCOPE;
+        const cx y = cx_keep(cx_call(f, x));
+        if (i % 3)
+          cx_drop(x);
+        else
+          late[n_late++] = x;
+        x = y;
+        if (i == 1) once = ctx->account->live;
+        if (i > 1) assert_true(ctx->account->live == once);
+        if (i % 2) assert_true(cx_item(cx_index(y, n - 1)) == 1);
+      }
+      assert_good();
+      cx_drop(x);
+      while (n_late > 0) cx_drop(late[--n_late]);
+    }
+  }
+  assert_true(ctx->account->live == 0);
+  cx_close(ctx);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
-    cmocka_unit_test(test_values),
-    cmocka_unit_test(test_programs_are_kept),
-    cmocka_unit_test(test_errors),
-    cmocka_unit_test(test_limit),
+    cmocka_unit_test(test_values),  cmocka_unit_test(test_programs_are_kept),
+    cmocka_unit_test(test_errors),  cmocka_unit_test(test_limit),
+    cmocka_unit_test(test_donated),
   };
   return cmocka_run_group_tests(tests, open_all, close_all);
 }

@@ -9,20 +9,44 @@
 /* -- arrays --------------------------------------------------------------- */
 
 /* The array and its elements are two blocks, so that a donation can take the
- * elements while handles still name the array. */
+ * elements while handles still name the array. Few elements stand before the
+ * array in one block, which then lives as long as either is used. */
+enum { JOINED_MOST = 512 }; /* bytes of elements */
+
 static cxi_array *head_make(void) {
   size_t capacity;
   return cxi_block_take(sizeof(cxi_array), NULL, &capacity);
 }
 
 static void head_free(cxi_array *a) {
-  cxi_block_give(a, sizeof *a, NULL);
+  if (a->joined)
+    cxi_block_give(a->block, a->joined, a->account);
+  else
+    cxi_block_give(a, sizeof *a, NULL);
+}
+
+static cxi_array *make_joined(cxi_type type, size_t bytes,
+                              cxi_account *account) {
+  const size_t before = cxi_aligned(bytes);
+  size_t capacity;
+  char *block = cxi_block_take(before + sizeof(cxi_array), account, &capacity);
+  if (!block) return NULL;
+  cxi_array *a = (cxi_array *)(void *)(block + before);
+  *a = (cxi_array){ .refs = 1,
+                    .type = type,
+                    .data = block,
+                    .account = account,
+                    .site = cxi_site_now(),
+                    .joined = (uint32_t)capacity,
+                    .block = block };
+  return a;
 }
 
 cxi_array *cxi_array_make(cxi_type type, cxi_account *account) {
   const int64_t bytes = cxi_aval_bytes(cxi_type_aval(type));
   size_t capacity;
   if (!type || bytes < 0) return NULL;
+  if (bytes <= JOINED_MOST) return make_joined(type, (size_t)bytes, account);
   void *data = cxi_block_take((size_t)bytes, account, &capacity);
   cxi_array *a = data ? head_make() : NULL;
   if (!a) {
@@ -71,15 +95,24 @@ void cxi_array_release(cxi_array *a) {
     array_free(a);
 }
 
+static void release_donor(void *donor) {
+  cxi_array_release(donor);
+}
+
 void cxi_array_donate(cxi_array *a, cxi_array *heir, cxi_name site,
                       cxi_name function) {
   if (heir) {
     heir->data = a->data;
     heir->capacity = a->capacity;
     heir->account = a->account;
+    heir->release = a->joined ? release_donor : a->release;
+    heir->user = a->joined ? cxi_array_retain(a) : a->user;
   } else if (a->capacity) {
     cxi_block_give(a->data, a->capacity, a->account);
+  } else if (a->release) {
+    a->release(a->user);
   }
+  a->release = NULL;
   a->data = NULL;
   a->capacity = 0;
   a->donated_at = site ? site : cxi_name_of("?");

@@ -52,7 +52,7 @@ struct cxi_array {
   uint32_t refs;
   cxi_type type;
   void *data;      /* NULL once donated */
-  size_t capacity; /* of the block; 0: foreign */
+  size_t capacity; /* of the elements' own block; 0: foreign, or joined */
   cxi_account *account;
   void (*release)(void *user);
   void *user;
@@ -61,6 +61,8 @@ struct cxi_array {
   cxi_name donated_to; /* its function */
   bool pinned;         /* cx_data has shown the address */
   uint32_t mark;       /* of the call that looks for it twice */
+  uint32_t joined;     /* capacity of the block of elements and head, or 0 */
+  void *block;         /* which that is */
 };
 /* A new array with one reference, its elements not set. NULL without memory
  * or beyond the limit of the account. */

@@ -193,6 +193,29 @@ static void test_products(void **state) {
       }
 }
 
+/* A sum for each item of a batch, and matrices by vectors: several sums in a
+ * vector, whose last is not full, along k in parts, the last not whole. */
+static void test_dots(void **state) {
+  (void)state;
+  static const char *const types[] = { "f32", "f64", "bf16" };
+  static const int64_t sizes[][4] = { { 5, 1, 1, 3 },   { 16, 1, 1, 16 },
+                                      { 37, 1, 1, 50 }, { 300, 1, 1, 700 },
+                                      { 3, 1, 21, 37 }, { 2, 40, 1, 19 } };
+  for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
+    for (int form = 0; form < 8; form++)
+      for (int type = 0; type < 3; type++)
+        check_product(types[type], types[type], sizes[i][0], sizes[i][1],
+                      sizes[i][2], sizes[i][3], form & 1, form & 2, form & 4);
+  /* the batch side by side */
+  check("program @f(%0: f32[50,37], %1: f32[50,37], %2: f32[50,37]) {"
+        " %3: f32[37] = dot_general[lhs_contract=(0), rhs_contract=(0),"
+        " lhs_batch=(1), rhs_batch=(1), type=f32] %0, %1"
+        " %4: f32[37,50] = transpose[permutation=(1,0)] %2"
+        " %5: f32[37] = dot_general[lhs_contract=(1), rhs_contract=(0),"
+        " lhs_batch=(0), rhs_batch=(1), type=f32] %4, %1 return %3, %5 }",
+        0, 0, 1, 0);
+}
+
 static void test_reductions(void **state) {
   (void)state;
   static const char *const prims[] = { "sum", "max", "min" };
@@ -453,10 +476,15 @@ static void test_generators(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-    cmocka_unit_test(test_rows),       cmocka_unit_test(test_direct),
-    cmocka_unit_test(test_programs),   cmocka_unit_test(test_products),
-    cmocka_unit_test(test_reductions), cmocka_unit_test(test_moves),
-    cmocka_unit_test(test_generators), cmocka_unit_test(test_random_programs),
+    cmocka_unit_test(test_rows),
+    cmocka_unit_test(test_direct),
+    cmocka_unit_test(test_programs),
+    cmocka_unit_test(test_products),
+    cmocka_unit_test(test_dots),
+    cmocka_unit_test(test_reductions),
+    cmocka_unit_test(test_moves),
+    cmocka_unit_test(test_generators),
+    cmocka_unit_test(test_random_programs),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -13,7 +13,14 @@
 #include "base/alloc.h"
 #include "base/pool.h"
 
-enum { ROW_BLOCK = 128, COLUMN_BLOCK = 480, K_BLOCK = 512, CHUNK = 1024 };
+enum {
+  ROW_BLOCK = 128,
+  COLUMN_BLOCK = 480,
+  K_BLOCK = 512,
+  CHUNK = 1024,
+  DOTS_TASK = 1 << 16,
+  MAX_LANES = 16
+};
 
 /* An operand as (batch, free, k). */
 typedef struct side {
@@ -35,6 +42,7 @@ typedef struct product {
   int64_t batch, k, k_block;
   side rows, columns; /* the sides as the tiles see them */
   bool transposed;    /* rows are those of the second operand */
+  bool dots;          /* by several elements of the result */
   int64_t c_row, c_column;
   bool add;
   cxi_ref result, addend, memory;
@@ -105,6 +113,14 @@ static size_t take(product *p, int64_t count) {
   return at;
 }
 
+/* Rows by rows, one by one, and a matrix by a vector along its rows: a vector
+ * holds a sum of each of several rows. */
+static bool is_dots(const product *p, const side *a, const side *b) {
+  return (a->count == 1 && b->count == 1) ||
+         ((a->count == 1 || b->count == 1) &&
+          (p->k == 1 || (a->k_stride == 1 && b->k_stride == 1)));
+}
+
 /* Which side is read column-wise, and whether it must be packed for that. */
 static void choose_sides(product *p, side a, side b) {
   const cxi_product_kernels *kernels = p->product;
@@ -117,13 +133,17 @@ static void choose_sides(product *p, side a, side b) {
     p->transposed = true;
   else
     p->transposed = b.count > a.count && b.k_stride == 1;
+  p->dots = is_dots(p, &a, &b);
+  if (p->dots) p->transposed = false;
   p->rows = p->transposed ? b : a;
   p->columns = p->transposed ? a : b;
   const bool direct = p->transposed ? a_direct : b_direct;
   p->columns.packed =
-      !direct || !(p->rows.count <= few || p->k * p->columns.count <= 4096);
+      !p->dots &&
+      (!direct || !(p->rows.count <= few || p->k * p->columns.count <= 4096));
   p->columns.panel = kernels->nr;
-  p->rows.packed = p->rows.k_stride != 1 && p->rows.count > kernels->mr &&
+  p->rows.packed = !p->dots && p->rows.k_stride != 1 &&
+                   p->rows.count > kernels->mr &&
                    p->columns.count > kernels->nr && p->k > 8;
   p->rows.panel = kernels->mr;
   const int64_t n = p->transposed ? p->rows.count : p->columns.count;
@@ -334,6 +354,35 @@ static void multiply_task(void *argument, int64_t i) {
   }
 }
 
+/* Elements of the result, in order, a vector of them at a time. */
+static int64_t dots_of_task(const product *p) {
+  const int64_t n = cxi_divide_up(DOTS_TASK, p->k);
+  return cxi_divide_up(n, p->product->lanes) * p->product->lanes;
+}
+
+static void dots_task(void *argument, int64_t task) {
+  const running *r = argument;
+  const product *p = r->p;
+  const side *many = p->rows.count > 1 ? &p->rows : &p->columns;
+  const int64_t all = p->batch * many->count, n = dots_of_task(p);
+  const int64_t last = cxi_least(all, (task + 1) * n);
+  const void *a[MAX_LANES], *b[MAX_LANES];
+  char *out = p->sums_apart ? r->memory + p->sums : cxi_at(r->bases, p->result);
+  const char *addend =
+      p->add && !p->sums_apart ? cxi_at(r->bases, p->addend) : NULL;
+  for (int64_t i = task * n; i < last; i += p->product->lanes) {
+    const int64_t here = cxi_least(p->product->lanes, last - i);
+    for (int64_t e = 0; e < here; e++) {
+      const int64_t item = (i + e) / many->count, at = (i + e) % many->count;
+      a[e] = part_at(r, &p->rows, item, many == &p->rows ? at : 0, 0);
+      b[e] = part_at(r, &p->columns, item, many == &p->rows ? 0 : at, 0);
+    }
+    const size_t offset = (size_t)i * width(p);
+    p->product->dots(here, p->k, a, p->rows.k_stride, b, p->columns.k_stride,
+                     out + offset, addend ? addend + offset : NULL);
+  }
+}
+
 /* f32 sums, with the addend, as f16 or bf16. */
 static void round_task(void *argument, int64_t i) {
   const running *r = argument;
@@ -376,8 +425,12 @@ static bool run(const void *state, char *const *bases, cxi_running *running_) {
   if (p->columns.packed)
     cxi_parallel(threads, p->batch * panel_count(&p->columns), pack_columns,
                  &r);
-  cxi_parallel(threads, p->batch * p->row_blocks * p->column_blocks,
-               multiply_task, &r);
+  if (p->dots)
+    cxi_parallel(threads, cxi_divide_up(elements, dots_of_task(p)), dots_task,
+                 &r);
+  else
+    cxi_parallel(threads, p->batch * p->row_blocks * p->column_blocks,
+                 multiply_task, &r);
   if (p->sums_apart)
     cxi_parallel(threads, cxi_divide_up(elements, COPY_TASK), round_task, &r);
   return true;

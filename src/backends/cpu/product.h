@@ -33,6 +33,11 @@ typedef struct cxi_product_kernels {
    * width elements, the last width - count of them 0. */
   void (*pack)(int64_t k, int64_t count, int64_t width, const void *from,
                int64_t step_k, int64_t step, void *to);
+  /* out[i], at most `lanes` of them, from k elements at a[i], a_k apart, and k
+   * at b[i]; with addend[i], if there is any, added at the end. */
+  void (*dots)(int64_t n, int64_t k, const void *const *a, int64_t a_k,
+               const void *const *b, int64_t b_k, void *out,
+               const void *addend);
 } cxi_product_kernels;
 
 #endif

@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "backends/cpu/kernels/loops.h"
+#include "backends/cpu/kernels/zip.h"
 
 /* Elements of a vector of the instruction set, but at most 16. */
 #if defined __AVX512F__
@@ -18,44 +19,21 @@
 #define OF_64 2
 #endif
 
-/* Places of the first halves of two vectors, one by one in turn, and of the
- * last ones. */
-#define FIRST_2 0, 2
-#define LAST_2 1, 3
-#define FIRST_4 0, 4, 1, 5
-#define LAST_4 2, 6, 3, 7
-#define FIRST_8 0, 8, 1, 9, 2, 10, 3, 11
-#define LAST_8 4, 12, 5, 13, 6, 14, 7, 15
-#define FIRST_16 0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23
-#define LAST_16 8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31
-#define FIRST(n) FIRST_(n)
-#define FIRST_(n) FIRST_##n
-#define LAST(n) LAST_(n)
-#define LAST_(n) LAST_##n
-
 #define NAME(name) name##_8
 #define T uint8_t
 #define LANES 16
-#define FIRST_HALVES FIRST(16)
-#define LAST_HALVES LAST(16)
 #include "backends/cpu/kernels/move.inc"
 #define NAME(name) name##_16
 #define T uint16_t
 #define LANES OF_16
-#define FIRST_HALVES FIRST(OF_16)
-#define LAST_HALVES LAST(OF_16)
 #include "backends/cpu/kernels/move.inc"
 #define NAME(name) name##_32
 #define T uint32_t
 #define LANES OF_32
-#define FIRST_HALVES FIRST(OF_32)
-#define LAST_HALVES LAST(OF_32)
 #include "backends/cpu/kernels/move.inc"
 #define NAME(name) name##_64
 #define T uint64_t
 #define LANES OF_64
-#define FIRST_HALVES FIRST(OF_64)
-#define LAST_HALVES LAST(OF_64)
 #include "backends/cpu/kernels/move.inc"
 
 void CXI_FOR_ISA(cxi_cpu_kernels_fill)(cxi_cpu_kernels *set) {

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "backends/cpu/kernels/loops.h"
+#include "backends/cpu/kernels/zip.h"
 
 #if defined __AVX512F__
 #include <immintrin.h>
@@ -74,10 +75,12 @@
 void CXI_FOR_ISA(cxi_cpu_set_product)(cxi_cpu_kernels *set) {
 #ifdef ROWS
   /* LANES is that of f64 here, half that of f32 */
-  set->product_f32 = (cxi_product_kernels){ ROWS, 2 * VECTORS * LANES,
-                                            2 * LANES, multiply_f32, pack_f32 };
-  set->product_f64 = (cxi_product_kernels){ ROWS, VECTORS * LANES, LANES,
-                                            multiply_f64, pack_f64 };
+  set->product_f32 = (cxi_product_kernels){ ROWS,      2 * VECTORS * LANES,
+                                            2 * LANES, multiply_f32,
+                                            pack_f32,  dots_f32 };
+  set->product_f64 =
+      (cxi_product_kernels){ ROWS,         VECTORS * LANES, LANES,
+                             multiply_f64, pack_f64,        dots_f64 };
 #else
   (void)set;
 #endif

@@ -219,6 +219,41 @@ static void test_partial_tangents(void **state) {
   cxi_hold_leave();
 }
 
+/* A tangent of custom_jvp that only zeros reach is none: it asks no custom_vjp
+ * after it for a tangent that no linear part has. */
+static void test_unreached_tangent(void **state) {
+  (void)state;
+  cxi_hold_enter();
+  const cxi_program *p = parse(
+      "program @first(%0: f64[3], %1: f64[3]) { return %0 }"
+      "program @rule(%0: f64[3], %1: f64[3], %2: f64[3], %3: f64[3]) {"
+      " return %0, %2 }"
+      "program @f(%0: f64[3], %1: f64[3]) { %2: f64[3] = mul %0, %1 return %2 }"
+      "program @fwd(%0: f64[3], %1: f64[3]) { %2: f64[3] = mul %0, %1"
+      " return %2, %0, %1 }"
+      "program @bwd(%0: f64[3], %1: f64[3], %2: f64[3]) { return %0, %1 }"
+      "program @kept(%0: f64[3]) { %1: f64[3] = custom_vjp[body=@f, fwd=@fwd,"
+      " bwd=@bwd, name=\"f\"] %0, %0 return %1 }"
+      "program @main(%0: f64[3]) {"
+      " %1: f64[3] = broadcast_in_dim[shape=(3), map=()] 2.0:f64"
+      " %2: f64[3] = custom_jvp[body=@first, rule=@rule] %1, %0"
+      " %3: f64[3] = checkpoint[body=@kept, policy=\"everything\", names=(),"
+      " differentiated=false] %2 return %3 }");
+  const bool wrt[1] = { true }, ct[1] = { true };
+  cxi_error error = { 0 };
+  const cxi_program *q = cxi_vjp(p, wrt, ct, &error);
+  if (!q) fail_msg("%s", error.text);
+  cxi_view *in = inputs_of(q, 2), *out = run(q, in);
+  for (int64_t i = 0; i < 3; i++) {
+    assert_true(element(&out[0], i) == 4);
+    assert_true(element(&out[1], i) == 0);
+  }
+  free_views(in, q->n_in);
+  free_views(out, q->n_out);
+  cxi_program_release(p);
+  cxi_hold_leave();
+}
+
 /* Forward mode through a custom_vjp: an error that names the function, and
  * only where it is run. */
 static void test_forward_error(void **state) {
@@ -285,6 +320,7 @@ int main(void) {
     cmocka_unit_test(test_composite),
     cmocka_unit_test(test_composite_modes),
     cmocka_unit_test(test_partial_tangents),
+    cmocka_unit_test(test_unreached_tangent),
     cmocka_unit_test(test_forward_error),
     cmocka_unit_test(test_wrong_rules),
   };

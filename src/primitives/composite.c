@@ -131,6 +131,22 @@ static bool jvp_infer(cxi_infer *c) {
   return cxi_custom_infer_program(c, "the rule", p->rule, n_in, in, n_out, out);
 }
 
+/* Whether result m of the rule depends on a tangent that is given. What only
+ * the zeros reach is zero: it is then none, or a derivative inside would be
+ * asked for a tangent that no linear part has. */
+static bool is_reached(const cxi_rule *r, const cxi_program *rule,
+                       const cx *dx, uint32_t m) {
+  bool *used_out = cxi_call_array(rule->n_out, sizeof *used_out);
+  bool *used_in = cxi_call_array(rule->n_in, sizeof *used_in);
+  if (!used_out || !used_in) return true;
+  used_out[m] = true;
+  if (!r->transforms->narrow(rule, used_out, used_in)) return true;
+  for (uint32_t i = 0, k = r->n_in; i < r->n_in; i++)
+    if (cxi_type_is_float(r->in_types[i]) && used_in[k++] && cxi_given(dx[i]))
+      return true;
+  return false;
+}
+
 /* Tangents that are none enter the rule as zeros. */
 static void jvp_jvp(const cxi_rule *r, const cx *in, const cx *dx, cx *out,
                     cx *dout) {
@@ -153,7 +169,8 @@ static void jvp_jvp(const cxi_rule *r, const cx *in, const cx *dx, cx *out,
   for (uint32_t i = 0; i < r->n_out; i++) {
     out[i] = results[i];
     if (!cxi_type_is_float(r->out_types[i])) continue;
-    if (!cxi_call_is_zero(p->rule, m)) dout[i] = results[m];
+    if (!cxi_call_is_zero(p->rule, m) && is_reached(r, p->rule, dx, m))
+      dout[i] = results[m];
     m++;
   }
 }

@@ -14,17 +14,24 @@ static bool apply(cx_ctx *ctx, cxi_prim prim, const void *params, uint32_t n_in,
 }
 
 /* Elements of operands and results from which the plain evaluation of an
- * equation costs more than compiling it. */
+ * equation costs more than compiling it; and for which there is no memory,
+ * which the plain way says at once. */
 enum { LARGE = 1 << 11 };
+#define MOST (INT64_C(1) << 48)
+
+static int64_t add_elements(int64_t n, const cx_dims *shape) {
+  const int64_t more = cxi_dims_count(shape);
+  return n < MOST && more < MOST ? n + more : MOST;
+}
 
 static bool as_program(cxi_prim prim, uint32_t n_in, const cxi_view *in,
                        uint32_t n_out, const cxi_type *out) {
   const cxi_row *row = cxi_row_of(prim);
   int64_t n = 0;
-  for (uint32_t k = 0; k < n_in; k++) n += cxi_dims_count(&in[k].type.shape);
+  for (uint32_t k = 0; k < n_in; k++) n = add_elements(n, &in[k].type.shape);
   for (uint32_t k = 0; k < n_out; k++)
-    n += cxi_dims_count(&cxi_type_aval(out[k])->shape);
-  return n >= LARGE && row->form != CXI_FORM_HOST &&
+    n = add_elements(n, &cxi_type_aval(out[k])->shape);
+  return n >= LARGE && n < MOST && row->form != CXI_FORM_HOST &&
          row->form != CXI_FORM_NEVER &&
          !(n_out == 1 &&
            cxi_cpu_evaluates(row, n_in, in, n_out, cxi_type_aval(out[0])));

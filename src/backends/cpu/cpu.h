@@ -64,7 +64,7 @@ static inline bool cxi_cpu_no_memory(cxi_error *error) {
 
 static inline int64_t cxi_divide_up(int64_t a, int64_t b) {
   assert(b > 0);
-  return (a + b - 1) / b;
+  return a / b + (a % b != 0); /* no sum that may overflow */
 }
 static inline int64_t cxi_least(int64_t a, int64_t b) {
   return a < b ? a : b;

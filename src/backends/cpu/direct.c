@@ -96,6 +96,6 @@ bool cxi_cpu_evaluate(const cxi_row *row, const void *params, uint32_t n_in,
   if (o.n <= TASK)
     run_task(&o, 0);
   else
-    cxi_parallel(threads, (o.n + TASK - 1) / TASK, run_task, &o);
+    cxi_parallel(threads, cxi_divide_up(o.n, TASK), run_task, &o);
   return true;
 }

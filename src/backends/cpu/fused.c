@@ -26,7 +26,7 @@ static void set_block(const cxi_pass *f, int64_t i, block *b) {
     b->rows = f->rows;
     b->n = f->n;
   } else if (f->block_n < f->n) {
-    const int64_t per_row = (f->n + f->block_n - 1) / f->block_n;
+    const int64_t per_row = cxi_divide_up(f->n, f->block_n);
     b->row = i / per_row;
     b->column = i % per_row * f->block_n;
     b->rows = 1;

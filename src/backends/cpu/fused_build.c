@@ -71,9 +71,8 @@ static void find_geometry(building *b) {
   f->block_n = whole_rows || f->n <= BLOCK ? f->n : BLOCK;
   f->block_rows = f->block_n < f->n || f->n >= BLOCK ? 1 : BLOCK / f->n;
   if (f->block_rows > f->rows) f->block_rows = f->rows;
-  f->n_blocks = f->block_n < f->n
-                    ? f->rows * ((f->n + f->block_n - 1) / f->block_n)
-                    : (f->rows + f->block_rows - 1) / f->block_rows;
+  f->n_blocks = f->block_n < f->n ? f->rows * cxi_divide_up(f->n, f->block_n)
+                                  : cxi_divide_up(f->rows, f->block_rows);
 }
 
 static uint32_t memory_slot(building *b, const cxi_operand *o,

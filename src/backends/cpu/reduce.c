@@ -81,7 +81,7 @@ static bool layout(const cxi_unit *unit, reduction *r) {
   r->columns = r->kernels->reduce_columns[from][unit->row->prim];
   r->width = r->outer.sizes[last];
   r->outer.n--;
-  r->blocks = (r->width + COLUMNS - 1) / COLUMNS;
+  r->blocks = cxi_divide_up(r->width, COLUMNS);
   r->tasks = cxi_pattern_count(&r->outer) * r->blocks;
   return r->columns != NULL;
 }

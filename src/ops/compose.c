@@ -79,10 +79,9 @@ static cx each(cx a, cx (*f)(cx)) {
   const cxi_mark mark = cxi_scratch_mark();
   const int n = cx_leaf_count(a);
   cx *leaves = cxi_scratch(((size_t)n + 1) * sizeof *leaves);
-  cx made = cx_none();
   for (int i = 0; leaves && i < n; i++) leaves[i] = f(cx_leaf_(a, i, NULL));
-  made = leaves ? cx_unflatten_(NULL, a, n, leaves)
-                : cxi_fail(CX_EMEMORY, "no memory for a tree");
+  const cx made = leaves ? cx_unflatten_(NULL, a, n, leaves)
+                         : cxi_fail(CX_EMEMORY, "no memory for a tree");
   cxi_scratch_reset(mark);
   return made;
 }

@@ -134,8 +134,8 @@ static bool jvp_infer(cxi_infer *c) {
 /* Whether result m of the rule depends on a tangent that is given. What only
  * the zeros reach is zero: it is then none, or a derivative inside would be
  * asked for a tangent that no linear part has. */
-static bool is_reached(const cxi_rule *r, const cxi_program *rule,
-                       const cx *dx, uint32_t m) {
+static bool is_reached(const cxi_rule *r, const cxi_program *rule, const cx *dx,
+                       uint32_t m) {
   bool *used_out = cxi_call_array(rule->n_out, sizeof *used_out);
   bool *used_in = cxi_call_array(rule->n_in, sizeof *used_in);
   if (!used_out || !used_in) return true;
@@ -161,15 +161,18 @@ static void jvp_jvp(const cxi_rule *r, const cx *in, const cx *dx, cx *out,
   cx *results = cxi_call_array(2 * (size_t)r->n_out, sizeof *results);
   if (!args || !results) return;
   uint32_t n = r->n_in, m = r->n_out;
+  bool all = true; /* tangents are given */
   memcpy(args, in, r->n_in * sizeof *args);
-  for (uint32_t i = 0; i < r->n_in; i++)
-    if (cxi_type_is_float(r->in_types[i]))
-      args[n++] = cxi_given(dx[i]) ? dx[i] : cxi_zeros(r->in_types[i]);
+  for (uint32_t i = 0; i < r->n_in; i++) {
+    if (!cxi_type_is_float(r->in_types[i])) continue;
+    all = all && cxi_given(dx[i]);
+    args[n++] = cxi_given(dx[i]) ? dx[i] : cxi_zeros(r->in_types[i]);
+  }
   if (!cxi_call_apply(r->transforms, NULL, p->rule, args, results)) return;
   for (uint32_t i = 0; i < r->n_out; i++) {
     out[i] = results[i];
     if (!cxi_type_is_float(r->out_types[i])) continue;
-    if (!cxi_call_is_zero(p->rule, m) && is_reached(r, p->rule, dx, m))
+    if (!cxi_call_is_zero(p->rule, m) && (all || is_reached(r, p->rule, dx, m)))
       dout[i] = results[m];
     m++;
   }

@@ -14,9 +14,9 @@ static bool apply(cx_ctx *ctx, cxi_prim prim, const void *params, uint32_t n_in,
 }
 
 /* Elements of operands and results from which the plain evaluation of an
- * equation costs more than compiling it; and for which there is no memory,
- * which the plain way says at once. */
+ * equation costs more than compiling it. */
 enum { LARGE = 1 << 11 };
+/* For so many there is no memory, which the plain way says at once. */
 #define MOST (INT64_C(1) << 48)
 
 static int64_t add_elements(int64_t n, const cx_dims *shape) {

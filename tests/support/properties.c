@@ -128,10 +128,22 @@ bool has_primitive(const cxi_program *p, cxi_prim prim) {
   return s.found;
 }
 
-static bool lacks_room(const char *text) {
-  return strstr(text, "has no room for a") ||
-         strstr(text, "more than 8 dimensions") ||
-         strstr(text, "too many dimensions");
+static void find_rank(const cxi_program *p, void *user) {
+  int *most = user;
+  for (uint32_t i = 0; i < p->n_values; i++) {
+    const int rank = cxi_type_aval(p->values[i].type)->shape.n;
+    if (rank > *most) *most = rank;
+  }
+  cxi_program_each_part(p, find_rank, most);
+}
+
+/* Batches and loops around each other add an axis each, but not that many. */
+static bool lacks_room(const cxi_program *p, const char *text) {
+  int most = 0;
+  find_rank(p, &most);
+  return most > CX_MAX_DIMS / 2 && (strstr(text, "has no room for a") ||
+                                    strstr(text, "more than 8 dimensions") ||
+                                    strstr(text, "too many dimensions"));
 }
 
 bool may_be_refused(const cxi_program *p, const cxi_error *error) {
@@ -142,7 +154,7 @@ bool may_be_refused(const cxi_program *p, const cxi_error *error) {
                                       CXI_PRIM_random_gamma,
                                       CXI_PRIM_igamma_grad_a,
                                       CXI_PRIM_random_gamma_grad };
-  if (lacks_room(error->text)) return true;
+  if (lacks_room(p, error->text)) return true;
   if (error->code != CX_ENORULE) return false;
   for (size_t i = 0; i < sizeof without / sizeof *without; i++)
     if (has_primitive(p, without[i])) return true;

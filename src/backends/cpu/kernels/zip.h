@@ -19,4 +19,13 @@
 #define CXI_LAST_HALVES_16 \
   8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31
 
+/* One round: n vectors x of n elements to y. */
+#define CXI_ZIP(n, x, y)                                                  \
+  _Pragma("GCC unroll 8") for (int i_ = 0; i_ < (n) / 2; i_++) {          \
+    (y)[2 * i_] = __builtin_shufflevector((x)[i_], (x)[i_ + (n) / 2],     \
+                                          CXI_FIRST_HALVES(n));           \
+    (y)[2 * i_ + 1] = __builtin_shufflevector((x)[i_], (x)[i_ + (n) / 2], \
+                                              CXI_LAST_HALVES(n));        \
+  }
+
 #endif

@@ -33,6 +33,18 @@ typedef void (*cxi_cpu_column_kernel)(const cxi_pattern *pattern,
                                       int64_t columns, void *out,
                                       const void *in);
 
+/* Where the windows of n positions begin: each item of an index vector, an
+ * i32, moves them. Those that are not inside are moved inside, or -1. */
+typedef struct cxi_cpu_item {
+  int32_t last, stride; /* the greatest start; elements of a step */
+  bool drops;
+} cxi_cpu_item;
+typedef void (*cxi_cpu_locate)(int64_t n, int32_t *places, const int32_t *index,
+                               int64_t step, cxi_cpu_item item);
+/* Elements of n places, -1 left out: each joined with one of `from`. */
+typedef void (*cxi_cpu_join)(int64_t n, void *whole, const int32_t *places,
+                             const void *from, int64_t step);
+
 typedef struct cxi_cpu_kernels {
   /* By dtype of the first operand (of select: of the cases). f16 and bf16 have
    * none: they compute in f32, rounded by the kernel `round`. */
@@ -54,6 +66,12 @@ typedef struct cxi_cpu_kernels {
                   const void *in, int64_t in_column);
   void (*line[4])(int64_t n, void *out, int64_t out_step, const void *in,
                   int64_t in_step);
+  cxi_cpu_locate locate;
+  void (*pick[4])(int64_t n, void *out, int64_t step, const void *whole,
+                  const int32_t *places, const void *fill); /* fill: of -1 */
+  cxi_cpu_join put[4];
+  /* By the primitive that joins two elements; NULL: of no such dtype. */
+  const cxi_cpu_join *join[CXI_N_DTYPES];
   cxi_cpu_iota iota[CXI_N_DTYPES]; /* but of f16 and bf16 */
   cxi_cpu_bits bits[4];
   cxi_product_kernels product_f32, product_f64;

@@ -7,10 +7,9 @@
 #include <string.h>
 
 #include "backends/cpu/cpu.h"
-#include "backends/cpu/kernels.h"
+#include "backends/cpu/windows.h"
 #include "base/pool.h"
 #include "base/view.h"
-#include "lower/windows.h"
 
 enum {
   TASK = 1 << 15,     /* bytes of a task at least */
@@ -19,24 +18,6 @@ enum {
   SHARED = 1 << 24,   /* bytes of an array that several tasks scatter to */
   LINE = 64           /* bytes that no two tasks share */
 };
-
-typedef struct indexed {
-  const cxi_cpu_kernels *kernels;
-  cxi_index_walk w; /* its operands are not kept */
-  cx_dtype index_type;
-  int size;               /* log2 of the element's bytes */
-  cxi_cpu_kernel combine; /* NULL: windows are replaced */
-  uint64_t fill;
-  int64_t n; /* positions */
-  int cut;   /* the item whose places are shared out; -1: none */
-  /* The axes of a window, joined; the last one is a line. */
-  int axes;
-  int64_t sizes[CX_MAX_DIMS], slice_line[CX_MAX_DIMS], whole_line[CX_MAX_DIMS];
-  bool line_moves;      /* windows begin at different places of it */
-  int64_t count, lines; /* elements and lines of a window */
-  cxi_ref source, indices, slices, whole; /* source: of a scatter */
-  int64_t whole_count;
-} indexed;
 
 typedef struct running {
   const indexed *x;
@@ -65,17 +46,6 @@ static void do_line(const indexed *x, int64_t n, char *whole, char *slice) {
     copy_line(x, n, whole, x->whole_line[last], slice, x->slice_line[last]);
 }
 
-/* Line i of the window: elements from its beginning, on both sides. */
-static void line_at(const indexed *x, int64_t i, int64_t *whole,
-                    int64_t *slice) {
-  *whole = *slice = 0;
-  for (int axis = x->axes - 2; axis >= 0; axis--) {
-    *whole += i % x->sizes[axis] * x->whole_line[axis];
-    *slice += i % x->sizes[axis] * x->slice_line[axis];
-    i /= x->sizes[axis];
-  }
-}
-
 /* n elements of each line. */
 static void do_window(const indexed *x, int64_t n, char *whole, char *slice) {
   do_line(x, n, whole, slice);
@@ -97,36 +67,6 @@ static void fill_window(const indexed *x, char *slice) {
 }
 
 /* -- positions -------------------------------------------------------------- */
-
-typedef struct place {
-  int64_t at[CX_MAX_DIMS];
-  int64_t index, slice, whole; /* elements */
-} place;
-
-static place place_of(const indexed *x, int64_t position) {
-  place p = { .index = 0 };
-  for (int i = x->w.positions.n - 1; i >= 0; i--) {
-    p.at[i] = position % x->w.positions.d[i];
-    position /= x->w.positions.d[i];
-    p.index += p.at[i] * x->w.index_step[i];
-    p.slice += p.at[i] * x->w.slice_step[i];
-    p.whole += p.at[i] * x->w.whole_step[i];
-  }
-  return p;
-}
-
-static void next_place(const indexed *x, place *p) {
-  for (int i = x->w.positions.n - 1; i >= 0; i--) {
-    p->index += x->w.index_step[i];
-    p->slice += x->w.slice_step[i];
-    p->whole += x->w.whole_step[i];
-    if (++p->at[i] < x->w.positions.d[i]) return;
-    p->index -= p->at[i] * x->w.index_step[i];
-    p->slice -= p->at[i] * x->w.slice_step[i];
-    p->whole -= p->at[i] * x->w.whole_step[i];
-    p->at[i] = 0;
-  }
-}
 
 static inline int64_t read_item(const indexed *x, const char *indices,
                                 int64_t at) {
@@ -164,6 +104,10 @@ static void gather_task(void *argument, int64_t task) {
   const indexed *x = r->x;
   const int64_t first = task * r->chunk;
   const int64_t n = cxi_least(r->chunk, x->n - first);
+  if (x->by_elements) {
+    cxi_cpu_places_run(x, first, n, r->whole, r->slices, r->indices);
+    return;
+  }
   place p = place_of(x, first);
   for (int64_t i = 0; i < n; i++) {
     int64_t offset, cut;
@@ -173,7 +117,7 @@ static void gather_task(void *argument, int64_t task) {
                 slice);
     else
       fill_window(x, slice);
-    next_place(x, &p);
+    advance(x, &p, 1);
   }
 }
 
@@ -193,7 +137,7 @@ static void columns_task(void *argument, int64_t task) {
     if (find_window(r, &p, &offset, &cut))
       do_window(x, n, whole + offset * (1 << x->size),
                 slices + p.slice * (1 << x->size));
-    next_place(x, &p);
+    advance(x, &p, 1);
   }
 }
 
@@ -209,7 +153,7 @@ static void places_task(void *argument, int64_t task) {
     if (find_window(r, &p, &offset, &cut) && cut >= first && cut < end)
       do_window(x, n, r->whole + offset * (1 << x->size),
                 r->slices + p.slice * (1 << x->size));
-    next_place(x, &p);
+    advance(x, &p, 1);
   }
 }
 
@@ -226,7 +170,12 @@ static void scatter(running *r, int threads) {
   void (*task)(void *, int64_t) = columns_task;
   int64_t n = line;
   r->chunk = line;
-  if (is_shared(x, threads)) {
+  if (!is_shared(x, threads)) {
+    if (x->by_elements) {
+      cxi_cpu_places_run(x, 0, x->n, r->whole, r->slices, r->indices);
+      return;
+    }
+  } else {
     if (!x->line_moves && line >= 2 * columns) {
       r->chunk = cxi_divide_up(cxi_divide_up(line, columns), threads) * columns;
     } else if (x->cut >= 0) {
@@ -355,12 +304,17 @@ static bool describe(const cxi_unit *u, indexed *x) {
     x->fill =
         cxi_element_fill(type, ((const cxi_gather_params *)u->params)->fill);
   cxi_prim joins;
-  if (!combining(u->row->prim, &joins)) return true;
+  if (!combining(u->row->prim, &joins)) {
+    cxi_cpu_places_find(x);
+    return true;
+  }
   /* Sums of f16 and bf16 are kept in f32: evaluate.c. Kernels go side by
    * side. */
   bool wide;
   const cx_dtype types[] = { type, type };
   x->combine = cxi_cpu_find_kernel(x->kernels, joins, 2, types, type, &wide);
+  if (x->kernels->join[type]) x->join = x->kernels->join[type][joins];
+  cxi_cpu_places_find(x);
   const int last = x->axes - 1;
   return x->combine && !cxi_cpu_is_half(type) && x->whole_line[last] == 1 &&
          x->slice_line[last] == 1;

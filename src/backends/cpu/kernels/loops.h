@@ -32,6 +32,7 @@ extern const cxi_cpu_kernel CXI_FOR_ISA(cxi_cpu_key)[CXI_N_PRIMS];
 void CXI_FOR_ISA(cxi_cpu_set_convert)(cxi_cpu_kernels *set);
 void CXI_FOR_ISA(cxi_cpu_set_generate)(cxi_cpu_kernels *set);
 void CXI_FOR_ISA(cxi_cpu_set_reduce)(cxi_cpu_kernels *set);
+void CXI_FOR_ISA(cxi_cpu_set_places)(cxi_cpu_kernels *set);
 void CXI_FOR_ISA(cxi_cpu_set_product)(cxi_cpu_kernels *set);
 void CXI_FOR_ISA(cxi_cpu_kernels_fill)(cxi_cpu_kernels *set);
 

@@ -58,6 +58,7 @@ void CXI_FOR_ISA(cxi_cpu_kernels_fill)(cxi_cpu_kernels *set) {
   };
   CXI_FOR_ISA(cxi_cpu_set_convert)(set);
   CXI_FOR_ISA(cxi_cpu_set_generate)(set);
+  CXI_FOR_ISA(cxi_cpu_set_places)(set);
   CXI_FOR_ISA(cxi_cpu_set_product)(set);
   CXI_FOR_ISA(cxi_cpu_set_reduce)(set);
 }

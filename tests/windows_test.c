@@ -110,8 +110,65 @@ static void test_combined(void **state) {
       }
 }
 
+/* Single elements at places of one and of two items, beyond whole vectors and
+ * blocks, clamped and filled; batches; windows read across; every index dtype,
+ * up to numbers that i32 does not hold. */
+static const char elements[] =
+    "program @f(%%0: %s[9,11], %%1: %s[1037,2], %%2: %s[9,2053,1]) {"
+    " %%3: %s[1037,2] = sub %%1, 2: %s"
+    " %%4: %s[1037,2] = mul %%3, %s: %s"
+    " %%5: %s[1037] = gather[offset=(), collapsed=(0,1), start_map=(0,1),"
+    " operand_batch=(), index_batch=(), sizes=(1,1), mode=%s, fill=nan,"
+    " sorted=false, unique=false] %%0, %%4"
+    " %%6: %s[9,2053] = gather[offset=(), collapsed=(1), start_map=(1),"
+    " operand_batch=(0), index_batch=(0), sizes=(1,1), mode=%s, fill=nan,"
+    " sorted=false, unique=false] %%0, %%2"
+    " %%7: %s[1037,1] = slice[start=(0,1), limit=(1037,2), strides=(1,1)] %%3"
+    " %%8: %s[9,1037] = gather[offset=(0), collapsed=(1), start_map=(1),"
+    " operand_batch=(), index_batch=(), sizes=(9,1), mode=%s, fill=nan,"
+    " sorted=false, unique=false] %%0, %%7"
+    " return %%5, %%6, %%8 }";
+/* joined in the order of the positions, in a batch too */
+static const char joined[] =
+    "program @f(%%0: %s[9,11], %%1: %s[1037,2], %%2: %s[1037], %%3:"
+    " %s[9,301,1], %%4: %s[9,301]) { %%5: %s[1037,2] = sub %%1, 1: %s"
+    " %%6: %s[9,11] = %s[window=(), inserted=(0,1), start_map=(0,1),"
+    " operand_batch=(), index_batch=(), mode=%s, sorted=false, unique=false]"
+    " %%0, %%5, %%2 %%7: %s[9,11] = %s[window=(), inserted=(1),"
+    " start_map=(1), operand_batch=(0), index_batch=(0), mode=%s,"
+    " sorted=false, unique=false] %%6, %%3, %%4 return %%6, %%7 }";
+
+static void test_elements(void **state) {
+  (void)state;
+  static const char *const names[] = { "scatter", "scatter_add", "scatter_mul",
+                                       "scatter_min", "scatter_max" };
+  static const char *const modes[] = { "clip", "fill" };
+  static const char *const types[] = { "u8",  "bf16", "i32", "f64",
+                                       "f32", "u64",  "i16", "i8" };
+  static const char *const indices[] = { "i32", "i8",  "i64", "u32",
+                                         "u64", "i16", "u8",  "u16" };
+  static const char *const factors[] = {
+    "1", "3", "3000000000", "1000000000", "4000000000", "1", "1", "1"
+  };
+  char text[2048];
+  for (int m = 0; m < 2; m++)
+    for (int t = 0; t < 8; t++) {
+      const char *type = types[t], *i = indices[t], *mode = modes[m];
+      snprintf(text, sizeof text, elements, type, i, i, i, i, i, factors[t], i,
+               type, mode, type, mode, i, type, mode);
+      check(text);
+      for (int n = 0; n < 5; n++) {
+        const char *drop = m ? "drop" : "clip";
+        snprintf(text, sizeof text, joined, type, i, type, i, type, i, i, type,
+                 names[n], drop, type, names[n], drop);
+        check(text);
+      }
+    }
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = { cmocka_unit_test(test_texts),
-                                      cmocka_unit_test(test_combined) };
+                                      cmocka_unit_test(test_combined),
+                                      cmocka_unit_test(test_elements) };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -399,7 +399,8 @@ cx cx_segment_sum_(cx a, cx ids, int64_t segments, const char *at) {
   const cx_at_opt opt = { .size_ = sizeof opt };
   /* Negative indices would count from the end; past it they are dropped. */
   const cx negative = two(CX_OP_LT, ids, cx_lit_i(0));
-  const cx wide = cx_cast_(ids, CX_I64, NULL);
+  const bool fit = cxi_dtype_at(ids) == CX_I32 && segments <= INT32_MAX;
+  const cx wide = fit ? ids : cx_cast_(ids, CX_I64, NULL);
   const cx places = choose(negative, cx_lit_i(segments), wide);
   return cxi_leave(before, cx_update_(CX_AT_ADD, zeros, 1,
                                       (const cx_ix[]){ cx_ix_array_(places) },

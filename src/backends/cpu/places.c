@@ -37,23 +37,19 @@ void cxi_cpu_places_find(indexed *x) {
   join_positions(x);
   const int last = x->w.positions.n - 1;
   const bool across = x->w.gathers && last >= 0 && x->w.slice_step[last] == 1;
-  x->by_elements = (x->count == 1 || across) && x->whole_count <= INT32_MAX &&
-                   (!x->combine || x->join);
+  x->by_elements =
+      (x->count == 1 || across) && x->whole_count <= INT32_MAX &&
+      (!x->combine || x->join) &&
+      (x->index_type == CX_I32 || x->kernels->indices[x->index_type]);
 }
 
-/* n items as i32: those beyond are outside as the greatest and least are. */
+/* n items as i32, *step apart. */
 static const int32_t *items_of(const indexed *x, const char *indices,
                                int64_t first, int64_t n, int64_t *step,
                                int32_t *room) {
   if (x->index_type == CX_I32) return (const int32_t *)indices + first;
   const int64_t bytes = (int64_t)cxi_dtype_bytes(x->index_type);
-  for (int64_t i = 0; i < n; i++) {
-    const int64_t item =
-        cxi_read_index(x->index_type, indices + (first + i * *step) * bytes);
-    room[i] = (int32_t)(item > INT32_MAX   ? INT32_MAX
-                        : item < INT32_MIN ? INT32_MIN
-                                           : item);
-  }
+  x->kernels->indices[x->index_type](n, room, indices + first * bytes, *step);
   *step = 1;
   return room;
 }
@@ -64,8 +60,7 @@ static void locate(const indexed *x, const char *indices, const place *p,
   const int last = x->w.positions.n - 1;
   const int64_t whole_step = last < 0 ? 0 : x->w.whole_step[last];
   int32_t room[BLOCK];
-  for (int64_t i = 0; i < n; i++)
-    places[i] = (int32_t)(p->whole + i * whole_step);
+  x->kernels->ramp(n, places, p->whole, whole_step);
   for (int k = 0; k < x->w.n_items; k++) {
     int64_t step = last < 0 ? 1 : x->w.index_step[last];
     const int32_t *items =

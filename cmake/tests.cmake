@@ -60,6 +60,12 @@ if(NOT BUILD_SHARED_LIBS)
       set_tests_properties(${name}_code PROPERTIES ENVIRONMENT
         "CALX_LLVM=now;CALX_CACHE=off")
     endforeach()
+    foreach(isa avx2 base)
+      add_test(NAME code_pass_test_${isa} COMMAND code_pass_test
+        WORKING_DIRECTORY ${PROJECT_SOURCE_DIR})
+      set_tests_properties(code_pass_test_${isa} PROPERTIES ENVIRONMENT
+        "CX_ISA=${isa};CALX_CACHE=off")
+    endforeach()
   endif()
 
   file(GLOB loops CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/tests/isa/*.c)

@@ -11,9 +11,9 @@ declare -A may=(
   [trace]="ir ops transforms"
   [lower]="ir loop"
   # what lower/ hands to a backend: the schedule, its graph, what runs it; to a
-  # generator of code: loops and the plans of their bodies
+  # generator of code: loops and the plans of their bodies, and who asks for it
   [backends]="ir loop lower/schedule.h lower/graph.h lower/executable.h
-    lower/code.h lower/plan.h lower/loop.h lower/windows.h"
+    lower/code.h lower/plan.h lower/loop.h lower/hot.h lower/windows.h"
   [runtime]="ir loop ops primitives transforms trace lower backends"
   [io]="trace"
   [testing]=""

@@ -18,14 +18,14 @@ extern "C" {
  */
 typedef struct cx_ctx cx_ctx;
 
-/* When the loops of compiled functions get generated code, instead of running
- * unit by unit. The bits are the same; docs/caches.md tells what it costs. */
+/* When the loops of compiled functions, and passes over many elements, get
+ * generated code, instead of running unit by unit and block by block. The bits are the same; docs/caches.md tells what it costs. */
 typedef enum cx_loops {
   CX_LOOPS_DEFAULT, /* as CALX_LLVM in the environment says; else auto */
   CX_LOOPS_AUTO,    /* after a while; made by another thread meanwhile */
   CX_LOOPS_OFF,
-  CX_LOOPS_NOW,     /* before the first step */
-  CX_LOOPS_WAIT     /* after a while; the loop waits for it */
+  CX_LOOPS_NOW,     /* before the first step, or element */
+  CX_LOOPS_WAIT     /* after a while; the loop or pass waits for it */
 } cx_loops;
 
 typedef struct cx_open_opt {

@@ -31,12 +31,13 @@ CX_API const char *cx_live_report(void);      /* arrays by source line */
 
 /* What the caches of the process did so far; docs/caches.md describes them.
  * Compiled functions are kept by program, device and donated arguments. Loops
- * that get generated code count once each: in `loops`, or in `refused` if it
- * would gain nothing; and in one of `shared` (an equal loop of this process
- * had it), `read` (from the directory) and `made` (by LLVM). */
+ * and passes that get generated code count once each: in `loops` or `passes`,
+ * or in `refused` if it would gain nothing; and in one of `shared` (an equal
+ * one of this process had it), `read` (from the directory) and `made` (by
+ * LLVM). */
 typedef struct cx_cache_stats {
   uint64_t hits, misses, entries, bytes; /* compiled functions */
-  uint64_t loops, refused, shared, read, made;
+  uint64_t loops, passes, refused, shared, read, made;
   uint64_t failed;                       /* attempts to make code */
   uint64_t code_entries, code_bytes;     /* code in memory now */
   double made_ms, read_ms;               /* spent on it, by all threads */

@@ -1,10 +1,15 @@
-/* code.h - loops as generated code: what a generator takes and gives back.
+/* code.h - loops and passes as generated code: what a generator takes and
+ * gives back.
  *
- * The code runs all steps that are left of a scan or while and gives the bits
- * that the thunks of its bodies give. It works on the bases of the bodies
- * (schedule.h), as those stand before a step: the body's carries are read
- * where its inputs' bases say, may be written where its outputs' bases say,
- * and are left where its inputs' bases say afterwards. */
+ * The code of a loop runs all steps that are left of a scan or while and gives
+ * the bits that the thunks of its bodies give. It works on the bases of the
+ * bodies (schedule.h), as those stand before a step: the body's carries are
+ * read where its inputs' bases say, may be written where its outputs' bases
+ * say, and are left where its inputs' bases say afterwards.
+ *
+ * The code of a pass, a fused unit, takes a range of its elements through all
+ * equations. Where its buffers lie and how many elements there are it is told,
+ * so that one piece of code serves passes of many sizes. */
 #ifndef CXI_CODE_H
 #define CXI_CODE_H
 
@@ -25,6 +30,16 @@ typedef bool cxi_code_run(char **body, char **cond, char *const *other,
                           int64_t steps, struct cxi_running *running,
                           const void *const *table);
 
+/* Columns [column, column_end) of rows [row, row_end) of a fused unit whose
+ * rows have n elements; at[]: its operands' first elements, then its results'.
+ * Ranges of one run are disjoint, from any threads. */
+typedef void cxi_code_range(char *const *at, int64_t n, int64_t row,
+                            int64_t row_end, int64_t column, int64_t column_end,
+                            const void *const *table);
+
+/* Either of them. */
+typedef void cxi_code_entry(void);
+
 /* -- code that lies anywhere ------------------------------------------------
  * It holds no address: its constants are beside it, and whatever else it
  * needs is in the table that it is called with. So it can be kept in a file.
@@ -44,7 +59,7 @@ typedef struct cxi_import {
 } cxi_import;
 
 typedef struct cxi_object {
-  const unsigned char *code; /* NULL: this loop is not worth any */
+  const unsigned char *code; /* NULL: this unit is not worth any */
   size_t bytes, entry;       /* of the code; of its function in it */
   uint32_t n_imports;
   const cxi_import *imports;
@@ -52,17 +67,18 @@ typedef struct cxi_object {
   void *owner;        /* the generator's */
 } cxi_object;
 
-/* -- a loop's way to its code ---------------------------------------------- */
+/* -- a unit's way to its code ---------------------------------------------- */
 
 typedef struct cxi_code {
-  cxi_code_run *run;        /* NULL: it stays without */
+  cxi_code_entry *entry;    /* NULL: it stays without */
   const void *const *table; /* what the code calls */
 } cxi_code;
 
-/* What a coder keeps of a loop; in the executable's memory, all 0 at first
- * but for `loop`. */
+/* What a coder keeps of a unit; in the executable's memory, all 0 at first
+ * but for `unit`. */
 typedef struct cxi_coding {
-  const struct cxi_unit *loop;     /* its primitive, parameters and bodies */
+  /* Of a loop its primitive, parameters and bodies; a fused one whole. */
+  const struct cxi_unit *unit;
   _Atomic(const cxi_code *) ready; /* &code, once it is there */
   atomic_int stage;
   cxi_code code;
@@ -72,8 +88,10 @@ typedef struct cxi_coding {
 
 typedef struct cxi_coder {
   cx_loops (*when)(cx_loops wanted); /* never the default */
-  /* Code for a loop that ran so many thunks: sets `ready` at once, later, or
-   * not at all. From any thread. */
+  /* May code be worth its making for this fused unit? */
+  bool (*may_pay)(const struct cxi_unit *unit);
+  /* Code for a unit that ran so many thunks, or work worth as many: sets
+   * `ready` at once, later, or not at all. From any thread. */
   void (*ask)(cxi_coding *coding, int64_t ran, cx_loops when);
   /* Nothing of it is asked any more, nor runs. */
   void (*release)(cxi_coding *coding);

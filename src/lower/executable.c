@@ -34,8 +34,8 @@ static atomic_uint_fast64_t compiled, live, bytes;
 
 static bool compile_program(const cxi_program *p, const cxi_backend *backend,
                             const cxi_donation *donation, int depth,
-                            keeping *kept, cxi_arena *arena,
-                            cxi_plan *out, cxi_error *error);
+                            keeping *kept, cxi_arena *arena, cxi_plan *out,
+                            cxi_error *error);
 
 /* The bodies of a loop or branch; their carries may be updated in place. */
 static bool compile_bodies(cxi_unit *unit, const cxi_backend *backend,
@@ -77,12 +77,18 @@ static bool compile_units(cxi_schedule *s, const cxi_backend *backend,
   if (!thunks) return cxi_error_set(error, CX_EMEMORY, "no memory to compile");
   uint32_t n = 0;
   for (uint32_t u = 0; u < s->n_units; u++) {
-    const cxi_unit *unit = &s->units[u];
+    cxi_unit *unit = &s->units[u];
     if (unit->kind == CXI_UNIT_NONE) continue;
+    if (unit->kind == CXI_UNIT_FUSED && backend->coder &&
+        backend->coder->may_pay(unit)) {
+      unit->hot = cxi_hot_make(unit, backend->coder, arena, &kept->hots);
+      if (!unit->hot)
+        return cxi_error_set(error, CX_EMEMORY, "no memory to compile");
+    }
     const bool loop =
         unit->kind == CXI_UNIT_ONE && cxi_is_loop(unit->row->prim);
-    if (!(loop ? cxi_loop_compile(unit, backend, arena, &kept->hots,
-                                  &thunks[n], error)
+    if (!(loop ? cxi_loop_compile(unit, backend, arena, &kept->hots, &thunks[n],
+                                  error)
                : backend->compile(unit, arena, &thunks[n], error)))
       return false;
     n++;
@@ -120,8 +126,8 @@ static bool check_plan(const cxi_schedule *s, const cxi_plan *plan,
 
 static bool compile_program(const cxi_program *p, const cxi_backend *backend,
                             const cxi_donation *donation, int depth,
-                            keeping *kept, cxi_arena *arena,
-                            cxi_plan *out, cxi_error *error) {
+                            keeping *kept, cxi_arena *arena, cxi_plan *out,
+                            cxi_error *error) {
   if (depth > MAX_DEPTH)
     return cxi_error_set(error, CX_EMEMORY,
                          "loops or branches nest more than %d deep", MAX_DEPTH);

@@ -122,7 +122,8 @@ static bool run_code(const loop *l, const cxi_code *code, char *const *bases,
   for (uint32_t k = 0; k < l->n_carry; k++)
     other[k] = next_place(&l->carries[k], bases,
                           body[CXI_BASE_FIRST + l->body->n_in + k]);
-  return code->run(body, cond, other, steps, running, code->table);
+  cxi_code_run *run = (cxi_code_run *)code->entry;
+  return run(body, cond, other, steps, running, code->table);
 }
 
 static bool run_scan(const void *state, char *const *bases,

@@ -182,3 +182,27 @@ void cxi_unit_extents(const cxi_unit *u, int64_t *out_rows, int64_t *out_n) {
     if (*out_rows != 1) return;
   }
 }
+
+cxi_cover cxi_operand_cover(const cxi_operand *o, bool per_row, int64_t rows,
+                            int64_t n) {
+  const cxi_pattern p = cxi_pattern_of(&o->type.shape, o->strides);
+  const int64_t all = per_row ? rows : rows * n;
+  if (p.n == 0)
+    return cxi_dims_count(&o->type.shape) == all ? CXI_COVER_FULL
+                                                 : CXI_COVER_SCALAR;
+  return per_row ? cxi_pattern_cover(&p, rows, 1)
+                 : cxi_pattern_cover(&p, rows, n);
+}
+
+cxi_cover cxi_index_cover(const cxi_unit *u, const cxi_op *iota, int64_t rows,
+                          int64_t n) {
+  const cxi_iota_params *p = iota->params;
+  const int64_t size = p->shape.d[p->axis];
+  int64_t inner = 1;
+  for (int i = (int)p->axis + 1; i < p->shape.n; i++) inner *= p->shape.d[i];
+  const int64_t all = cxi_reads_rows(u, iota) ? rows : rows * n;
+  if (inner == 1 && size == all) return CXI_COVER_FULL;
+  if (cxi_reads_rows(u, iota)) return CXI_COVER_OTHER;
+  if (inner == 1 && size == n) return CXI_COVER_ROW;
+  return inner == n && size == rows ? CXI_COVER_COLUMN : CXI_COVER_OTHER;
+}

@@ -55,6 +55,7 @@ typedef enum cxi_unit_kind {
 } cxi_unit_kind;
 
 struct cxi_plan;
+struct cxi_hot;
 typedef struct cxi_unit {
   cxi_unit_kind kind;
   cxi_name site, scope;
@@ -71,6 +72,7 @@ typedef struct cxi_unit {
   cxi_op *ops;
   cxi_source *sources;
   int64_t rows, n;
+  struct cxi_hot *hot; /* its way to generated code; NULL: none */
   /* both */
   size_t workspace_bytes;
   cxi_ref workspace;
@@ -85,11 +87,22 @@ static inline cx_dtype cxi_source_type(const cxi_unit *u, const cxi_op *op,
 /* rows x n of a fused unit; a plain one (u->n is 0) has rows where an operand
  * repeats along rows or columns. */
 void cxi_unit_extents(const cxi_unit *u, int64_t *out_rows, int64_t *out_n);
+/* How an operand covers the rows x n elements, or with per_row the rows. */
+cxi_cover cxi_operand_cover(const cxi_operand *o, bool per_row, int64_t rows,
+                            int64_t n);
+/* The same of the index that an iota gives: the element's number, that of its
+ * column (as of a row that repeats), or of its row; else OTHER. */
+cxi_cover cxi_index_cover(const cxi_unit *u, const cxi_op *iota, int64_t rows,
+                          int64_t n);
+/* The level on which an equation reads. */
+static inline bool cxi_reads_rows(const cxi_unit *u, const cxi_op *op) {
+  return op->per_row && !op->reduces && u->n > 0;
+}
 
 /* A unit compiled. Runs from any thread at once; no allocation, no locks. */
 typedef struct cxi_running {
   int threads;
-  cx_loops loops; /* when they get generated code */
+  cx_loops loops; /* when they and passes get generated code */
   cxi_error *error;
 } cxi_running;
 typedef struct cxi_thunk {
@@ -112,7 +125,7 @@ typedef struct cxi_backend {
   bool (*compile)(const cxi_unit *unit, cxi_arena *arena, cxi_thunk *out,
                   cxi_error *error);
   void (*copy)(void *to, const void *from, size_t bytes);
-  const cxi_coder *coder; /* of loops; NULL: it generates no code */
+  const cxi_coder *coder; /* NULL: it generates no code */
 } cxi_backend;
 
 /* -- lowering, in order ---------------------------------------------------- */

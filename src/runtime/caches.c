@@ -18,6 +18,7 @@ cx_cache_stats cx_cache_now(void) {
                            .entries = kept.entries,
                            .bytes = kept.bytes,
                            .loops = code.loops,
+                           .passes = code.passes,
                            .refused = code.refused,
                            .shared = code.shared,
                            .read = code.read,
@@ -58,12 +59,12 @@ const char *cx_cache_summary(void) {
   size_t at = (size_t)snprintf(
       text, sizeof text,
       "compiled functions: %llu hits, %llu misses, %llu kept, %llu bytes\n"
-      "loops: %s; with code %llu, refused %llu; shared %llu, read %llu (%.1f "
-      "ms),"
+      "code: %s; loops with it %llu, passes %llu, refused %llu; shared %llu,"
+      " read %llu (%.1f ms),"
       " made %llu (%.1f ms), failed %llu; %llu kept, %llu bytes\n",
       n(s.hits), n(s.misses), n(s.entries), n(s.bytes), cxi_code_when(),
-      n(s.loops), n(s.refused), n(s.shared), n(s.read), s.read_ms, n(s.made),
-      s.made_ms, n(s.failed), n(s.code_entries), n(s.code_bytes));
+      n(s.loops), n(s.passes), n(s.refused), n(s.shared), n(s.read), s.read_ms,
+      n(s.made), s.made_ms, n(s.failed), n(s.code_entries), n(s.code_bytes));
   at += print_directory(text + at, sizeof text - at);
   at += (size_t)snprintf(
       text + at, sizeof text - at,

@@ -1,8 +1,8 @@
-/* code.c - generated code for loops: looked for, made, kept.
+/* code.c - generated code for loops and passes: looked for, made, kept.
  *
- * A loop asks as it runs. At first code is looked for: that of an equal loop
+ * A unit asks as it runs. At first code is looked for: that of an equal unit
  * of this process, then a file of the store; that takes less than what it
- * waited for. If there is none and the loop goes on, LLVM makes it. */
+ * waited for. If there is none and the unit goes on, LLVM makes it. */
 #include "backends/cpu/code.h"
 
 #include <stdio.h>
@@ -16,9 +16,10 @@
 #include "base/alloc.h"
 #include "base/store.h"
 
-/* Thunks that a loop runs, at about 0.1 us each, before code is looked for,
- * and before it is made: what either takes. */
-enum { LOOK = 500, MAKE = 200000 };
+/* Thunks that a unit runs, or what is worth as many, at about 0.1 us each,
+ * before code is looked for, and before it is made: what either takes. A
+ * program has many more passes than loops, and gains less by each. */
+enum { LOOK = 500, LOOK_PASS = 5000, MAKE = 200000 };
 
 static atomic_int chosen = CX_LOOPS_DEFAULT;
 static atomic_int_fast64_t chosen_patience = -1;
@@ -74,9 +75,10 @@ static uint64_t clock_ns(void) {
   return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }
 
-/* -- one loop's code ------------------------------------------------------- */
+/* -- one unit's code ------------------------------------------------------- */
 
-/* CX_DUMP=code: what became of each unit of a loop, and whence it comes. */
+/* CX_DUMP=code: what became of a pass, or of each unit of a loop, and whence
+ * its code comes. */
 static void dump(const char *how, const char *report) {
   const char *list = getenv("CX_DUMP");
   if (!list || !strstr(list, "code")) return;
@@ -89,14 +91,17 @@ static void note_reason(const char *why) {
   cxi_code_unlock();
 }
 
-/* Under the lock: the loop goes on with what is kept, of which it has a
+/* Under the lock: the unit goes on with what is kept, of which it has a
  * reference. */
 static bool attach(cxi_coding *coding, cxi_kept_code *kept) {
-  const void **table = cxi_loaded_table(&kept->loaded, coding->loop);
+  const void **table = cxi_loaded_table(&kept->loaded, coding->unit);
   if (!table) return false;
   coding->kept = kept;
-  coding->code = (cxi_code){ kept->loaded.run, table };
-  (*(kept->loaded.run ? &stats.loops : &stats.refused))++;
+  const bool pass = coding->unit->kind == CXI_UNIT_FUSED;
+  coding->code = (cxi_code){ kept->loaded.entry, table };
+  (*(!kept->loaded.entry ? &stats.refused
+     : pass              ? &stats.passes
+                         : &stats.loops))++;
   atomic_store_explicit(&coding->ready, &coding->code, memory_order_release);
   return true;
 }
@@ -115,7 +120,7 @@ static bool read_code(cxi_hash key, const char *llvm, cxi_loaded *out) {
     good = !bytes.failed && cxi_object_read(bytes.data, bytes.n, &object) &&
            cxi_object_load(&object, out, &fault);
   }
-  if (good) dump(out->run ? "from the cache" : "none", object.report);
+  if (good) dump(out->entry ? "from the cache" : "none", object.report);
   cxi_bytes_free(&bytes);
   if (!good) {
     note_reason(why);
@@ -141,7 +146,7 @@ static void write_code(cxi_hash key, const char *llvm,
 }
 
 /* By LLVM. */
-static bool make_code(const struct cxi_unit *loop, cxi_hash key,
+static bool make_code(const struct cxi_unit *unit, cxi_hash key,
                       const char *llvm, cxi_loaded *out) {
   cxi_object object;
   const char *why;
@@ -149,10 +154,10 @@ static bool make_code(const struct cxi_unit *loop, cxi_hash key,
   const cxi_plugin *plugin = cxi_code_plugin(&why);
   /* another version than was thought: another key, to begin with again */
   if (plugin && strcmp(llvm, plugin->llvm) != 0) return false;
-  bool good = plugin && plugin->generate(loop, &object, &why);
+  bool good = plugin && plugin->generate(unit, &object, &why);
   if (good) {
     good = cxi_object_load(&object, out, &why);
-    if (good) dump(out->run ? "generated" : "none", object.report);
+    if (good) dump(out->entry ? "generated" : "none", object.report);
     if (good) write_code(key, llvm, &object);
     plugin->release(&object);
   }
@@ -166,7 +171,7 @@ static bool make_code(const struct cxi_unit *loop, cxi_hash key,
 
 /* -- finding it ------------------------------------------------------------ */
 
-/* What is kept under the key, with a reference: an equal loop's, or a new one
+/* What is kept under the key, with a reference: an equal unit's, or a new one
  * to be filled (*is_new). NULL: without memory, or if another thread is at it
  * and we do not wait. */
 static cxi_kept_code *enter(cxi_hash key, bool waits, bool *is_new) {
@@ -184,11 +189,11 @@ static cxi_kept_code *enter(cxi_hash key, bool waits, bool *is_new) {
 }
 
 /* Fills it: from the store, or else, if it `may`, by LLVM. */
-static bool fill(cxi_kept_code *kept, const struct cxi_unit *loop,
+static bool fill(cxi_kept_code *kept, const struct cxi_unit *unit,
                  const char *llvm, bool may) {
   cxi_loaded loaded;
   const bool good = read_code(kept->key, llvm, &loaded) ||
-                    (may && make_code(loop, kept->key, llvm, &loaded));
+                    (may && make_code(unit, kept->key, llvm, &loaded));
   cxi_code_lock();
   if (good) kept->loaded = loaded;
   if (good) kept->making = false;
@@ -197,17 +202,17 @@ static bool fill(cxi_kept_code *kept, const struct cxi_unit *loop,
   return good;
 }
 
-/* True: the loop has its code, or is known to be worth none. */
+/* True: the unit has its code, or is known to be worth none. */
 static bool find_code(cxi_coding *coding, bool may) {
   cxi_hash key;
   bool is_new;
   const char *llvm = cxi_code_llvm();
-  if (!cxi_code_key(coding->loop, llvm, &key)) return false;
+  if (!cxi_code_key(coding->unit, llvm, &key)) return false;
   cxi_code_lock();
   cxi_kept_code *kept = enter(key, may, &is_new);
   cxi_code_unlock();
   if (!kept) return false;
-  bool good = !is_new || fill(kept, coding->loop, llvm, may);
+  bool good = !is_new || fill(kept, coding->unit, llvm, may);
   cxi_code_lock();
   good = good && attach(coding, kept);
   if (!good) cxi_kept_drop(kept);
@@ -218,7 +223,7 @@ static bool find_code(cxi_coding *coding, bool may) {
   return good;
 }
 
-/* A loop that has been taken is given back. */
+/* A unit that has been taken is given back. */
 static void give(cxi_coding *coding, bool done) {
   cxi_code_lock();
   cxi_code_give(coding, done ? CXI_STAGE_DONE : CXI_STAGE_LOOKED);
@@ -231,8 +236,8 @@ static void look(cxi_coding *coding) {
   cxi_alloc_aside(before);
 }
 
-/* A loop whose code cannot be made, for whatever reason, stays without: to try
- * again at each look would cost more than all its steps. */
+/* A unit whose code cannot be made, for whatever reason, stays without: to try
+ * again at each look would cost more than all its runs. */
 static void make(cxi_coding *coding) {
   const bool before = cxi_alloc_aside(true);
   if (!find_code(coding, true)) {
@@ -285,7 +290,8 @@ static void ask(cxi_coding *coding, int64_t ran, cx_loops when) {
     make_here(coding);
   else if (stage <= CXI_STAGE_LOOKED && due)
     make_elsewhere(coding);
-  else if (stage == CXI_STAGE_NEW && ran >= LOOK)
+  else if (stage == CXI_STAGE_NEW &&
+           ran >= (coding->unit->kind == CXI_UNIT_FUSED ? LOOK_PASS : LOOK))
     look_here(coding);
 }
 
@@ -300,7 +306,13 @@ static void release(cxi_coding *coding) {
   cxi_free((void *)(uintptr_t)coding->code.table);
 }
 
-const cxi_coder cxi_cpu_coder = { when_now, ask, release };
+/* Where all code is wanted, also that of few elements. */
+static bool may_pay(const struct cxi_unit *unit) {
+  const cx_loops when = when_now(CX_LOOPS_DEFAULT);
+  return when != CX_LOOPS_OFF && cxi_code_may_pay(unit, when == CX_LOOPS_NOW);
+}
+
+const cxi_coder cxi_cpu_coder = { when_now, may_pay, ask, release };
 
 bool cxi_code_open(const char **out_why) {
   return cxi_code_plugin(out_why) != NULL;

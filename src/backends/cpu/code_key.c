@@ -1,9 +1,11 @@
-/* code_key.c - what the code of a loop depends on, as a hash.
+/* code_key.c - what the code of a loop or pass depends on, as a hash.
  *
  * The programs of the bodies say what is computed; how they were lowered
  * follows from them and the build. It is written down all the same, field by
  * field, as the emitter reads it: a plan that came out otherwise is another
- * loop, whatever the reason. */
+ * loop, whatever the reason. The code of a pass is told where its buffers lie
+ * and how many elements they have, so that of those there is only what they
+ * are to each other. */
 #include <stdio.h>
 
 #include "backends/cpu/code_object.h"
@@ -107,20 +109,63 @@ static void add_loop(cxi_bytes *b, const cxi_unit *loop) {
   }
 }
 
-bool cxi_code_key(const struct cxi_unit *loop, const char *llvm,
-                  cxi_hash *out) {
+static bool add_loop_and_plans(cxi_bytes *b, const cxi_unit *loop) {
   cxi_plans plans;
+  if (!cxi_loop_plans(loop, &plans)) return false;
+  add_loop(b, loop);
+  cxi_bytes_add_u32(b, plans.n);
+  for (uint32_t i = 0; i < plans.n; i++) add_plan(b, plans.d[i]);
+  cxi_free(plans.d);
+  return true;
+}
+
+/* An operand as this equation reads it. */
+static void add_source(cxi_bytes *b, const cxi_unit *u, const cxi_op *op,
+                       const cxi_source *source, int64_t rows, int64_t n) {
+  cxi_bytes_add_u32(b, source->fused);
+  cxi_bytes_add_u32(b, source->index);
+  if (source->fused) return;
+  const cxi_operand *o = &u->operands[source->index];
+  cxi_bytes_add_u32(b, o->type.type);
+  cxi_bytes_add_u32(b, cxi_operand_cover(o, cxi_reads_rows(u, op), rows, n));
+}
+
+static void add_pass(cxi_bytes *b, const cxi_unit *u) {
+  int64_t rows, n;
+  cxi_unit_extents(u, &rows, &n);
+  cxi_bytes_add_u32(b, CXI_PRIM_NONE); /* no loop */
+  cxi_bytes_add_u32(b, u->n > 0);
+  cxi_bytes_add_u32(b, u->n_operands);
+  cxi_bytes_add_u32(b, u->n_ops);
+  for (uint32_t i = 0; i < u->n_ops; i++) {
+    const cxi_op *op = &u->ops[i];
+    const bool generates = op->row->form == CXI_FORM_SOURCE;
+    cxi_bytes_add_u32(b, op->row->prim);
+    if (!generates) cxi_params_write(b, op->row->prim, op->params);
+    if (op->row->prim == CXI_PRIM_iota)
+      cxi_bytes_add_u32(b, cxi_index_cover(u, op, rows, n));
+    cxi_bytes_add_u32(b, op->type);
+    cxi_bytes_add_u32(b, (uint32_t)op->per_row | (uint32_t)op->reduces << 1);
+    cxi_bytes_add_u32(b, (uint32_t)op->result);
+    cxi_bytes_add_u32(b, op->n_in);
+    for (uint32_t k = 0; k < op->n_in; k++)
+      add_source(b, u, op, &u->sources[op->in + k], rows, n);
+  }
+}
+
+bool cxi_code_key(const struct cxi_unit *unit, const char *llvm,
+                  cxi_hash *out) {
   cxi_bytes b = { 0 };
   char stamp[200];
-  if (!cxi_loop_plans(loop, &plans)) return false;
+  bool ok = true;
   cxi_code_stamp(llvm, stamp);
   cxi_bytes_add_text(&b, stamp);
-  add_loop(&b, loop);
-  cxi_bytes_add_u32(&b, plans.n);
-  for (uint32_t i = 0; i < plans.n; i++) add_plan(&b, plans.d[i]);
-  const bool ok = !b.failed;
+  if (unit->kind == CXI_UNIT_FUSED)
+    add_pass(&b, unit);
+  else
+    ok = add_loop_and_plans(&b, unit);
+  ok = ok && !b.failed;
   if (ok) *out = cxi_hash_bytes(b.data, b.n);
   cxi_bytes_free(&b);
-  cxi_free(plans.d);
   return ok;
 }

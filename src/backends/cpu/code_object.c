@@ -82,8 +82,8 @@ bool cxi_object_load(const cxi_object *object, cxi_loaded *out,
     __builtin___clear_cache((char *)pages, (char *)pages + size);
     *why = "the system lets no memory become code";
     if (!mprotect(pages, size, PROT_READ | PROT_EXEC)) {
-      out->run =
-          (cxi_code_run *)(uintptr_t)((unsigned char *)pages + object->entry);
+      out->entry =
+          (cxi_code_entry *)(uintptr_t)((unsigned char *)pages + object->entry);
       return true;
     }
   }
@@ -140,11 +140,12 @@ static bool resolve(const cxi_import *import, const cxi_plans *plans,
 }
 
 const void **cxi_loaded_table(const cxi_loaded *loaded,
-                              const struct cxi_unit *loop) {
-  cxi_plans plans;
+                              const struct cxi_unit *unit) {
+  cxi_plans plans = { 0 };
   const void **table =
       cxi_alloc((loaded->n_imports + (size_t)1) * sizeof *table);
-  if (!table || !cxi_loop_plans(loop, &plans)) {
+  if (!table ||
+      (unit->kind != CXI_UNIT_FUSED && !cxi_loop_plans(unit, &plans))) {
     cxi_free(table);
     return NULL;
   }

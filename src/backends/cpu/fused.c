@@ -9,6 +9,8 @@
 typedef struct running {
   const cxi_pass *f;
   char *const *bases;
+  const cxi_code *code; /* NULL: by its steps */
+  char *const *at;      /* for the code */
   atomic_bool failed;
   cxi_error error; /* the first */
 } running;
@@ -158,6 +160,25 @@ static void run_blocks(running *r, int64_t first, int64_t last, char *scratch) {
   }
 }
 
+/* Blocks first .. last - 1 as ranges: rows as a whole, or parts of each. */
+static void run_code(const running *r, int64_t first, int64_t last) {
+  const cxi_pass *f = r->f;
+  cxi_code_range *run = (cxi_code_range *)r->code->entry;
+  while (first < last) {
+    block from, to;
+    int64_t end = last;
+    set_block(f, first, &from);
+    if (f->block_n < f->n) { /* no further than this row */
+      const int64_t per_row = cxi_divide_up(f->n, f->block_n);
+      end = cxi_least(last, first - first % per_row + per_row);
+    }
+    set_block(f, end - 1, &to);
+    run(r->at, f->n, from.row, to.row + to.rows, from.column, to.column + to.n,
+        r->code->table);
+    first = end;
+  }
+}
+
 static void run_task(void *argument, int64_t i) {
   running *r = argument;
   const cxi_pass *f = r->f;
@@ -165,7 +186,9 @@ static void run_task(void *argument, int64_t i) {
   const int64_t last = first + f->task_blocks < f->n_blocks
                            ? first + f->task_blocks
                            : f->n_blocks;
-  if (f->scratch_bytes > CXI_STACK_SCRATCH) {
+  if (r->code) {
+    run_code(r, first, last);
+  } else if (f->scratch_bytes > CXI_STACK_SCRATCH) {
     run_blocks(r, first, last,
                (char *)cxi_at(r->bases, f->scratch) +
                    (size_t)i * f->scratch_bytes);
@@ -179,6 +202,11 @@ bool cxi_pass_run(const void *state, char *const *bases, cxi_running *run) {
   running r; /* the error is set only with `failed` */
   r.f = state;
   r.bases = bases;
+  r.code = r.f->hot ? cxi_hot_code(r.f->hot, r.f->thunks, run) : NULL;
+  char *at[r.f->n_refs + 1];
+  for (uint32_t i = 0; r.code && i < r.f->n_refs; i++)
+    at[i] = cxi_at(bases, r.f->refs[i]);
+  r.at = at;
   atomic_init(&r.failed, false);
   if (r.f->n_tasks == 1)
     run_task(&r, 0);
@@ -199,12 +227,27 @@ size_t cxi_cpu_fused_workspace(const cxi_unit *unit) {
   return bytes;
 }
 
+/* Its generated code, if it comes to that. */
+static bool set_hot(cxi_pass *f, const cxi_unit *unit, cxi_arena *arena) {
+  const uint32_t n = unit->n_operands + unit->n_results;
+  cxi_ref *refs = cxi_arena_alloc(arena, (n + (size_t)1) * sizeof *refs);
+  for (uint32_t i = 0; refs && i < n; i++)
+    refs[i] = i < unit->n_operands ? unit->operands[i].at
+                                   : unit->results[i - unit->n_operands].at;
+  f->hot = unit->hot;
+  f->thunks = f->rows * f->n / CXI_HOT_ELEMENTS * f->n_steps + 1;
+  f->n_refs = n;
+  f->refs = refs;
+  return refs != NULL;
+}
+
 bool cxi_cpu_fused(const cxi_unit *unit, cxi_arena *arena, cxi_thunk *out,
                    cxi_error *error) {
   cxi_pass *f = cxi_pass_build(unit, arena);
   if (!f || (f->scratch_bytes > CXI_STACK_SCRATCH &&
              unit->workspace_bytes < f->scratch_bytes * (size_t)f->n_tasks))
     return cxi_cpu_no_memory(error);
+  if (unit->hot && !set_hot(f, unit, arena)) return cxi_cpu_no_memory(error);
   *out = (cxi_thunk){ cxi_pass_run, f };
   return true;
 }

@@ -9,6 +9,7 @@
 
 #include "backends/cpu/cpu.h"
 #include "backends/cpu/kernels.h"
+#include "lower/hot.h"
 
 typedef enum cxi_slot_kind {
   CXI_SLOT_REGISTER,
@@ -66,6 +67,12 @@ typedef struct cxi_pass {
   size_t scratch_bytes;
   size_t workspace; /* where in the scratch that of evaluations begins */
   cxi_ref scratch;  /* for each task, if it exceeds the stack's */
+  /* generated code: its way there, what a run counts for it, and where the
+   * unit's operands and results lie */
+  cxi_hot *hot; /* NULL: none */
+  int64_t thunks;
+  uint32_t n_refs;
+  const cxi_ref *refs;
 } cxi_pass;
 
 enum { CXI_STACK_SCRATCH = 65536 };

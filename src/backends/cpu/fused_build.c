@@ -108,13 +108,7 @@ static uint32_t moved(building *b, const cxi_operand *o, cxi_step_kind kind,
 static uint32_t load(building *b, const cxi_operand *o, bool per_row) {
   const cxi_pass *f = b->f;
   const cxi_pattern p = cxi_pattern_of(&o->type.shape, o->strides);
-  const int64_t count = cxi_dims_count(&o->type.shape);
-  const int64_t all = per_row ? f->rows : f->rows * f->n;
-  cxi_cover cover = per_row ? cxi_pattern_cover(&p, f->rows, 1)
-                            : cxi_pattern_cover(&p, f->rows, f->n);
-  if (p.n == 0 && all > 1) cover = CXI_COVER_SCALAR;
-  if (p.n == 0 && count == all) cover = CXI_COVER_FULL;
-  switch (cover) {
+  switch (cxi_operand_cover(o, per_row, f->rows, f->n)) {
   case CXI_COVER_FULL:
     return memory_slot(b, o, per_row ? CXI_SLOT_ROWS : CXI_SLOT_ELEMENTS);
   case CXI_COVER_SCALAR:

@@ -1,6 +1,6 @@
 /* plugin.h - the library that generates code, as the CPU backend sees it.
  *
- * It is opened with dlopen when a loop first deserves code. One symbol,
+ * It is opened with dlopen when a unit first deserves code. One symbol,
  * cxi_plugin_table, is a function that returns the table below. Both sides were
  * compiled from one source tree: that is what `signature` is compared for. */
 #ifndef CXI_PLUGIN_H
@@ -10,7 +10,7 @@
 #include "lower/code.h"
 #include "lower/plan.h"
 
-enum { CXI_PLUGIN_VERSION = 2 };
+enum { CXI_PLUGIN_VERSION = 3 };
 
 /* What code is made for. */
 typedef struct cxi_target {
@@ -35,14 +35,14 @@ typedef struct cxi_plugin {
   const char *llvm;  /* the version of LLVM that it runs with */
   /* Once, before the rest. False with text. */
   bool (*open)(const cxi_plugin_host *host, const char **out_why);
-  /* Code for a scan or while whose bodies keep their schedules; from several
-   * threads at once. False if it could not be made; *why says in what way. A loop
-   * that would gain nothing has none, and a report that says why. */
-  bool (*generate)(const cxi_unit *loop, cxi_object *out, const char **why);
+  /* Code for a scan or while whose bodies keep their schedules, or for a fused
+   * unit; from several threads at once. False if it could not be made; *why says
+   * in what way. What would gain nothing has none, and a report that says why. */
+  bool (*generate)(const cxi_unit *unit, cxi_object *out, const char **why);
   void (*release)(cxi_object *object);
-  /* The loop as assembly for another target, to be freed with `free_text`;
+  /* The unit as assembly for another target, to be freed with `free_text`;
    * NULL: it cannot be made. */
-  char *(*assemble)(const cxi_unit *loop, const cxi_target *target);
+  char *(*assemble)(const cxi_unit *unit, const cxi_target *target);
   void (*free_text)(char *text);
 } cxi_plugin;
 

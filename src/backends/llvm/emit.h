@@ -1,6 +1,6 @@
 /* emit.h - what the parts of the emitter share.
  *
- * A loop becomes one function. Its bodies' units are emitted one after the
+ * A pass outside loops becomes one function (range.c), and so does a loop. Its bodies' units are emitted one after the
  * other from their schedules (lower/schedule.h); a unit that no part takes is
  * called as the thunk that tier 0 runs. Arrays of up to CXI_SMALL elements are
  * local variables that LLVM turns into registers; larger ones lie where the
@@ -81,6 +81,12 @@ LLVMValueRef cxi_load(cxi_codegen *e, cx_dtype type, LLVMValueRef at,
                       int lanes);
 void cxi_store(cxi_codegen *e, cx_dtype type, LLVMValueRef at,
                LLVMValueRef value, int lanes);
+/* The same of lanes for which the mask says so, of which one lane has none;
+ * NULL: all. Lanes that are not loaded hold what they like. */
+LLVMValueRef cxi_load_some(cxi_codegen *e, cx_dtype type, LLVMValueRef at,
+                           int lanes, LLVMValueRef mask);
+void cxi_store_some(cxi_codegen *e, cx_dtype type, LLVMValueRef at,
+                    LLVMValueRef value, int lanes, LLVMValueRef mask);
 LLVMValueRef cxi_local(cxi_codegen *e, cx_dtype type, int64_t count);
 LLVMValueRef cxi_local_of(cxi_codegen *e, LLVMTypeRef type);
 /* Copies `count` elements, which do not overlap; nothing if both are one
@@ -88,13 +94,16 @@ LLVMValueRef cxi_local_of(cxi_codegen *e, LLVMTypeRef type);
 void cxi_copy_elements(cxi_codegen *e, cx_dtype type, LLVMValueRef to,
                        LLVMValueRef from, int64_t count);
 
-/* for (i = 0; i < n; i += step): the body is emitted between the two. */
+/* for (i = 0; i < n; i += step), at least once, or for (i = first; i < end;
+ * i += step): the body is emitted between the two. */
 typedef struct cxi_for {
-  LLVMValueRef i;
+  LLVMValueRef i, end;
   LLVMBasicBlockRef body, after;
-  int64_t n, step;
+  int64_t step;
 } cxi_for;
 cxi_for cxi_for_open(cxi_codegen *e, int64_t n, int64_t step);
+cxi_for cxi_for_range(cxi_codegen *e, LLVMValueRef first, LLVMValueRef end,
+                      int64_t step);
 void cxi_for_close(cxi_codegen *e, const cxi_for *loop);
 LLVMBasicBlockRef cxi_block(cxi_codegen *e, const char *name);
 
@@ -165,6 +174,11 @@ void cxi_copy_emit(cxi_codegen *e, const cxi_copying *c, LLVMValueRef to,
 /* random.c: the hash of the counter (high, low) under a key, words a and b. */
 void cxi_hash_words(cxi_codegen *e, LLVMValueRef key_a, LLVMValueRef key_b,
                     LLVMValueRef *a, LLVMValueRef *b);
+
+/* -- range.c: a fused unit as a function of its own ------------------------ */
+
+bool cxi_range_takes(cxi_codegen *e, const cxi_unit *unit);
+void cxi_range_emit(cxi_codegen *e, const cxi_unit *unit);
 
 /* -- levels.c -------------------------------------------------------------- */
 

@@ -1,4 +1,4 @@
-/* plugin.c - the library's table: from a loop to a function. */
+/* plugin.c - the library's table: from a loop or pass to a function. */
 #include "backends/cpu/plugin.h"
 
 #include <llvm-c/Analysis.h>
@@ -11,7 +11,7 @@
 #include "base/build.h"
 
 static const cxi_plugin_host *host;
-static const char function_name[] = "cxi_loop";
+static const char function_name[] = "cxi_code";
 
 /* What outlives the making of a function. */
 typedef struct owner {
@@ -48,7 +48,7 @@ static void set_attribute(const cxi_codegen *e, const char *name,
                                 (unsigned)strlen(value)));
 }
 
-static void open_function(cxi_codegen *e) {
+static void open_function(cxi_codegen *e, bool loop) {
   char bits[16];
   e->module = LLVMModuleCreateWithNameInContext(function_name, e->c);
   e->ptr = LLVMPointerTypeInContext(e->c, 0);
@@ -56,23 +56,30 @@ static void open_function(cxi_codegen *e) {
   e->i32 = LLVMInt32TypeInContext(e->c);
   e->i8 = LLVMInt8TypeInContext(e->c);
   e->i1 = LLVMInt1TypeInContext(e->c);
-  LLVMTypeRef types[] = { e->ptr, e->ptr, e->ptr, e->i64, e->ptr, e->ptr };
-  e->function = LLVMAddFunction(e->module, function_name,
-                                LLVMFunctionType(e->i8, types, 6, false));
+  LLVMTypeRef of_loop[] = { e->ptr, e->ptr, e->ptr, e->i64, e->ptr, e->ptr };
+  LLVMTypeRef of_range[] = { e->ptr, e->i64, e->i64, e->i64,
+                             e->i64, e->i64, e->ptr };
+  e->function = LLVMAddFunction(
+      e->module, function_name,
+      loop ? LLVMFunctionType(e->i8, of_loop, 6, false)
+           : LLVMFunctionType(LLVMVoidTypeInContext(e->c), of_range, 7, false));
   snprintf(bits, sizeof bits, "%d", (int)(8 * e->vector_bytes));
   set_attribute(e, "prefer-vector-width", bits);
   set_attribute(e, "min-legal-vector-width", bits);
   set_attribute(e, "nounwind", "");
-  e->running = LLVMGetParam(e->function, 4);
-  e->table = LLVMGetParam(e->function, 5);
+  e->running = loop ? LLVMGetParam(e->function, 4) : NULL;
+  e->table = LLVMGetParam(e->function, loop ? 5 : 6);
   e->locals = LLVMCreateBuilderInContext(e->c);
   e->b = LLVMCreateBuilderInContext(e->c);
   LLVMPositionBuilderAtEnd(e->locals, cxi_block(e, "variables"));
   LLVMPositionBuilderAtEnd(e->b, cxi_block(e, "start"));
 }
 
-static void close_function(cxi_codegen *e) {
-  LLVMBuildRet(e->b, LLVMConstInt(e->i8, 1, false));
+static void close_function(cxi_codegen *e, bool loop) {
+  if (loop)
+    LLVMBuildRet(e->b, LLVMConstInt(e->i8, 1, false));
+  else
+    LLVMBuildRetVoid(e->b);
   LLVMBuildBr(e->locals,
               LLVMGetNextBasicBlock(LLVMGetEntryBasicBlock(e->function)));
 }
@@ -122,8 +129,10 @@ static void emit_loop(cxi_codegen *e, const cxi_unit *loop) {
                   (int64_t)sizeof(char *) * (in + consts + (int64_t)k)));
 }
 
-/* Is there anything in the loop that code would do without a call? */
-static bool worth_it(const cxi_codegen *e, const cxi_unit *loop) {
+/* Is there anything in the loop that code would do without a call? A pass is
+ * taken as a whole. */
+static bool worth_it(cxi_codegen *e, const cxi_unit *loop) {
+  if (loop->kind == CXI_UNIT_FUSED) return cxi_range_takes(e, loop);
   for (uint32_t i = 0; i < loop->n_bodies; i++) {
     if (!loop->bodies[i]->schedule) return false;
     const cxi_schedule *s = loop->bodies[i]->schedule;
@@ -133,11 +142,15 @@ static bool worth_it(const cxi_codegen *e, const cxi_unit *loop) {
   return false;
 }
 
-static bool make_module(cxi_codegen *e, const cxi_unit *loop) {
+static bool make_module(cxi_codegen *e, const cxi_unit *unit) {
   const cxi_mark mark = cxi_scratch_mark();
-  open_function(e);
-  emit_loop(e, loop);
-  close_function(e);
+  const bool loop = unit->kind != CXI_UNIT_FUSED;
+  open_function(e, loop);
+  if (loop)
+    emit_loop(e, unit);
+  else
+    cxi_range_emit(e, unit);
+  close_function(e, loop);
   cxi_scratch_reset(mark);
   if (e->short_of_memory || !e->report) return false;
   char *text = NULL;
@@ -172,13 +185,18 @@ static void release(cxi_object *object) {
   *object = (cxi_object){ 0 };
 }
 
-static bool make_object(cxi_codegen *e, const cxi_unit *loop, owner *own,
+/* A pass has no plans. */
+static bool find_plans(cxi_codegen *e, const cxi_unit *unit) {
+  return unit->kind == CXI_UNIT_FUSED || cxi_loop_plans(unit, &e->plans);
+}
+
+static bool make_object(cxi_codegen *e, const cxi_unit *unit, owner *own,
                         cxi_object *out, const char **why) {
   *why = "no memory";
-  if (!cxi_loop_plans(loop, &e->plans)) return false;
+  if (!find_plans(e, unit)) return false;
   bool good = true;
-  if (worth_it(e, loop)) {
-    good = make_module(e, loop) &&
+  if (worth_it(e, unit)) {
+    good = make_module(e, unit) &&
            cxi_machine_make(e->module, function_name, &own->code, why);
     out->code = own->code.bytes;
     out->bytes = own->code.size;
@@ -191,7 +209,7 @@ static bool make_object(cxi_codegen *e, const cxi_unit *loop, owner *own,
   return good && e->report;
 }
 
-static bool generate(const cxi_unit *loop, cxi_object *out, const char **why) {
+static bool generate(const cxi_unit *unit, cxi_object *out, const char **why) {
   *out = (cxi_object){ 0 };
   *why = "no memory";
   cxi_arena arena = { 0 };
@@ -204,14 +222,14 @@ static bool generate(const cxi_unit *loop, cxi_object *out, const char **why) {
                     .arena = &own->arena };
   e.report = cxi_arena_print(e.arena, "%s", "");
   out->owner = own;
-  const bool good = make_object(&e, loop, own, out, why);
+  const bool good = make_object(&e, unit, own, out, why);
   dispose(&e);
   cxi_scratch_free();
   if (!good) release(out);
   return good;
 }
 
-static char *assemble(const cxi_unit *loop, const cxi_target *target) {
+static char *assemble(const cxi_unit *unit, const cxi_target *target) {
   cxi_arena arena = { 0 };
   char *text = NULL;
   cxi_codegen e = { .host = host,
@@ -219,7 +237,7 @@ static char *assemble(const cxi_unit *loop, const cxi_target *target) {
                     .c = LLVMContextCreate(),
                     .arena = &arena };
   e.report = cxi_arena_print(e.arena, "%s", "");
-  if (cxi_loop_plans(loop, &e.plans) && make_module(&e, loop))
+  if (find_plans(&e, unit) && make_module(&e, unit))
     text = cxi_machine_assemble(e.module, target);
   cxi_free(e.plans.d);
   dispose(&e);

@@ -110,11 +110,34 @@ LLVMValueRef cxi_element(cxi_codegen *e, cx_dtype type, LLVMValueRef at,
   return LLVMBuildGEP2(e->b, cxi_memory_type(e, type), at, &i, 1, "");
 }
 
+/* llvm.masked.load or store: its last type is that of pointers. */
+static LLVMValueRef masked(cxi_codegen *e, const char *name, LLVMTypeRef type,
+                           LLVMValueRef *in) {
+  LLVMTypeRef types[] = { type, e->ptr };
+  const unsigned id = LLVMLookupIntrinsicID(name, strlen(name));
+  return LLVMBuildCall2(e->b, LLVMIntrinsicGetType(e->c, id, types, 2),
+                        LLVMGetIntrinsicDeclaration(e->module, id, types, 2),
+                        in, 4, "");
+}
+
 LLVMValueRef cxi_load(cxi_codegen *e, cx_dtype type, LLVMValueRef at,
                       int lanes) {
+  return cxi_load_some(e, type, at, lanes, NULL);
+}
+
+LLVMValueRef cxi_load_some(cxi_codegen *e, cx_dtype type, LLVMValueRef at,
+                           int lanes, LLVMValueRef mask) {
   const LLVMTypeRef memory = cxi_lanes_of(cxi_memory_type(e, type), lanes);
-  const LLVMValueRef x = LLVMBuildLoad2(e->b, memory, at, "");
-  LLVMSetAlignment(x, (unsigned)cxi_dtype_bytes(type));
+  const unsigned bytes = (unsigned)cxi_dtype_bytes(type);
+  LLVMValueRef x;
+  if (mask) {
+    LLVMValueRef in[] = { at, LLVMConstInt(e->i32, bytes, false), mask,
+                          LLVMConstNull(memory) };
+    x = masked(e, "llvm.masked.load", memory, in);
+  } else {
+    x = LLVMBuildLoad2(e->b, memory, at, "");
+    LLVMSetAlignment(x, bytes);
+  }
   if (type == CX_BOOL)
     return LLVMBuildTrunc(e->b, x, cxi_value_type(e, type, lanes), "");
   return cxi_is_half(type) ? cxi_half_widen(e, type, x, lanes) : x;
@@ -122,12 +145,22 @@ LLVMValueRef cxi_load(cxi_codegen *e, cx_dtype type, LLVMValueRef at,
 
 void cxi_store(cxi_codegen *e, cx_dtype type, LLVMValueRef at,
                LLVMValueRef value, int lanes) {
+  cxi_store_some(e, type, at, value, lanes, NULL);
+}
+
+void cxi_store_some(cxi_codegen *e, cx_dtype type, LLVMValueRef at,
+                    LLVMValueRef value, int lanes, LLVMValueRef mask) {
+  const unsigned bytes = (unsigned)cxi_dtype_bytes(type);
   LLVMValueRef x = value;
   if (type == CX_BOOL)
     x = LLVMBuildZExt(e->b, value, cxi_lanes_of(e->i8, lanes), "");
   if (cxi_is_half(type)) x = cxi_half_narrow(e, type, value, lanes);
-  LLVMSetAlignment(LLVMBuildStore(e->b, x, at),
-                   (unsigned)cxi_dtype_bytes(type));
+  if (mask) {
+    LLVMValueRef in[] = { x, at, LLVMConstInt(e->i32, bytes, false), mask };
+    masked(e, "llvm.masked.store", LLVMTypeOf(x), in);
+  } else {
+    LLVMSetAlignment(LLVMBuildStore(e->b, x, at), bytes);
+  }
 }
 
 LLVMValueRef cxi_local_of(cxi_codegen *e, LLVMTypeRef type) {
@@ -187,19 +220,34 @@ LLVMBasicBlockRef cxi_block(cxi_codegen *e, const char *name) {
   return LLVMAppendBasicBlockInContext(e->c, e->function, name);
 }
 
-cxi_for cxi_for_open(cxi_codegen *e, int64_t n, int64_t step) {
-  cxi_for loop = { .body = cxi_block(e, "body"),
+static LLVMValueRef is_less(cxi_codegen *e, LLVMValueRef a, LLVMValueRef b) {
+  return LLVMBuildICmp(e->b, LLVMIntSLT, a, b, "");
+}
+
+static cxi_for open_for(cxi_codegen *e, LLVMValueRef first, LLVMValueRef end,
+                        int64_t step, bool may_be_none) {
+  cxi_for loop = { .end = end,
+                   .body = cxi_block(e, "body"),
                    .after = cxi_block(e, "after"),
-                   .n = n,
                    .step = step };
-  const LLVMBasicBlockRef before = LLVMGetInsertBlock(e->b);
-  LLVMBuildBr(e->b, loop.body);
+  LLVMBasicBlockRef from = LLVMGetInsertBlock(e->b);
+  if (may_be_none)
+    LLVMBuildCondBr(e->b, is_less(e, first, end), loop.body, loop.after);
+  else
+    LLVMBuildBr(e->b, loop.body);
   LLVMPositionBuilderAtEnd(e->b, loop.body);
   loop.i = LLVMBuildPhi(e->b, e->i64, "i");
-  LLVMValueRef zero = cxi_int(e, 0);
-  LLVMBasicBlockRef from = before;
-  LLVMAddIncoming(loop.i, &zero, &from, 1);
+  LLVMAddIncoming(loop.i, &first, &from, 1);
   return loop;
+}
+
+cxi_for cxi_for_open(cxi_codegen *e, int64_t n, int64_t step) {
+  return open_for(e, cxi_int(e, 0), cxi_int(e, n), step, false);
+}
+
+cxi_for cxi_for_range(cxi_codegen *e, LLVMValueRef first, LLVMValueRef end,
+                      int64_t step) {
+  return open_for(e, first, end, step, true);
 }
 
 void cxi_for_close(cxi_codegen *e, const cxi_for *loop) {
@@ -207,9 +255,7 @@ void cxi_for_close(cxi_codegen *e, const cxi_for *loop) {
       LLVMBuildAdd(e->b, loop->i, cxi_int(e, loop->step), "next");
   LLVMBasicBlockRef last = LLVMGetInsertBlock(e->b);
   LLVMAddIncoming(loop->i, &next, &last, 1);
-  LLVMBuildCondBr(
-      e->b, LLVMBuildICmp(e->b, LLVMIntSLT, next, cxi_int(e, loop->n), ""),
-      loop->body, loop->after);
+  LLVMBuildCondBr(e->b, is_less(e, next, loop->end), loop->body, loop->after);
   LLVMPositionBuilderAtEnd(e->b, loop->after);
 }
 

@@ -1,0 +1,37 @@
+/* code_pass.c - which passes may be worth generated code.
+ *
+ * Tier 0 takes a block through one kernel after the other, with what is between
+ * them in L1; code keeps it in registers. So a single equation gains nothing.
+ * What is refused here is known without LLVM, which then need not be opened. */
+#include "backends/cpu/code.h"
+
+enum {
+  LEAST_ELEMENTS = 2048, /* two blocks: below, a call's own cost counts */
+  LEAST_ROW = 16         /* a register full */
+};
+
+static bool reads_lines(const cxi_unit *u, const cxi_op *op, int64_t rows,
+                        int64_t n) {
+  for (uint32_t k = 0; k < op->n_in; k++) {
+    const cxi_source *s = &u->sources[op->in + k];
+    if (!s->fused && op->row->form != CXI_FORM_SOURCE &&
+        cxi_operand_cover(&u->operands[s->index], cxi_reads_rows(u, op), rows,
+                          n) == CXI_COVER_OTHER)
+      return false;
+  }
+  return op->row->prim != CXI_PRIM_iota ||
+         cxi_index_cover(u, op, rows, n) != CXI_COVER_OTHER;
+}
+
+bool cxi_code_may_pay(const cxi_unit *pass, bool of_any_size) {
+  int64_t rows, n;
+  cxi_unit_extents(pass, &rows, &n);
+  if (pass->n_ops < 2) return false;
+  if (!of_any_size &&
+      (rows * n < LEAST_ELEMENTS || (rows > 1 && n < LEAST_ROW)))
+    return false;
+  for (uint32_t i = 0; i < pass->n_ops; i++)
+    if (pass->ops[i].reduces || !reads_lines(pass, &pass->ops[i], rows, n))
+      return false;
+  return true;
+}

@@ -1,0 +1,318 @@
+/* range.c - a fused unit outside loops: a range of its elements as code.
+ *
+ * The function is given columns [column, column_end) of rows [row, row_end).
+ * A row's own values come first, then a loop takes a register full of elements
+ * after the other through all equations. The last register may have fewer:
+ * where the machine masks lanes all are masked, else the rest goes one by one.
+ * Which operands repeat along rows or columns is known (cxi_cover), sizes are
+ * not. */
+#include "backends/llvm/emit.h"
+#include "base/dtype.h"
+
+typedef struct range {
+  cxi_codegen *e;
+  const cxi_unit *u;
+  int64_t rows, columns;     /* of the unit: for covers alone */
+  int lanes;                 /* of the values at hand */
+  LLVMValueRef at, n;        /* of the function */
+  LLVMValueRef row, column;  /* at hand */
+  LLVMValueRef mask;         /* of lanes that there are; NULL: all */
+  LLVMValueRef *pointers;    /* by operand, then by result */
+  LLVMValueRef *once;        /* by operand: the only element; NULL: more */
+  LLVMValueRef *of_row;      /* by operand: the row's element */
+  LLVMValueRef *of_elements; /* by operand: those of the register at hand */
+  LLVMValueRef *values;      /* by equation */
+} range;
+
+/* -- what is taken --------------------------------------------------------- */
+
+static bool on_rows(const cxi_unit *u, const cxi_op *op) {
+  return op->per_row && u->n > 0;
+}
+
+static bool generates(const cxi_op *op) {
+  return op->row->form == CXI_FORM_SOURCE;
+}
+
+static cxi_operation operation_of(const cxi_unit *u, const cxi_op *op) {
+  cxi_operation o = { .prim = op->row->prim,
+                      .params = op->params,
+                      .n_in = op->n_in,
+                      .type = op->type,
+                      .lanes = 1 };
+  for (uint32_t k = 0; k < op->n_in && k < CXI_FUSED_OPERANDS; k++)
+    o.types[k] = cxi_source_type(u, op, k);
+  return o;
+}
+
+static bool takes_op(const range *x, const cxi_op *op) {
+  const cxi_operation o = operation_of(x->u, op);
+  if (op->reduces) return false;
+  if (op->row->prim == CXI_PRIM_iota)
+    return !cxi_is_half(op->type) &&
+           cxi_index_cover(x->u, op, x->rows, x->columns) != CXI_COVER_OTHER;
+  if (generates(op)) return op->row->prim == CXI_PRIM_random_bits;
+  for (uint32_t k = 0; k < op->n_in; k++) {
+    const cxi_source *s = &x->u->sources[op->in + k];
+    if (!s->fused &&
+        cxi_operand_cover(&x->u->operands[s->index], cxi_reads_rows(x->u, op),
+                          x->rows, x->columns) == CXI_COVER_OTHER)
+      return false;
+  }
+  return cxi_operation_takes(x->e, &o);
+}
+
+/* As many lanes as the widest value leaves; a generator works on words. */
+static int find_lanes(const range *x) {
+  size_t widest = 1;
+  for (uint32_t i = 0; i < x->u->n_ops; i++) {
+    const cxi_op *op = &x->u->ops[i];
+    for (uint32_t k = 0; k <= op->n_in; k++) {
+      const cx_dtype type = k ? cxi_source_type(x->u, op, k - 1) : op->type;
+      size_t bytes = cxi_is_half(type) ? 4 : cxi_dtype_bytes(type);
+      if (generates(op)) bytes = k || bytes < 4 ? 4 : bytes;
+      if (bytes > widest) widest = bytes;
+    }
+  }
+  return (int)(x->e->vector_bytes / (int64_t)widest);
+}
+
+bool cxi_range_takes(cxi_codegen *e, const cxi_unit *unit) {
+  range x = { .e = e, .u = unit };
+  cxi_unit_extents(unit, &x.rows, &x.columns);
+  for (uint32_t i = 0; i < unit->n_ops; i++)
+    if (!takes_op(&x, &unit->ops[i])) return false;
+  return true;
+}
+
+/* -- operands -------------------------------------------------------------- */
+
+static LLVMValueRef plus(const range *x, LLVMValueRef a, LLVMValueRef b) {
+  return LLVMBuildAdd(x->e->b, a, b, "");
+}
+
+/* The number of the first element at hand. */
+static LLVMValueRef element(const range *x) {
+  return plus(x, LLVMBuildMul(x->e->b, x->row, x->n, ""), x->column);
+}
+
+static LLVMValueRef load_at(const range *x, uint32_t k, LLVMValueRef i,
+                            int lanes) {
+  const cx_dtype type = x->u->operands[k].type.type;
+  return cxi_load_some(x->e, type, cxi_element(x->e, type, x->pointers[k], i),
+                       lanes, lanes == 1 ? NULL : x->mask);
+}
+
+/* Each operand that an equation reads on the level, with its cover there. */
+typedef void visit(range *x, uint32_t k, cxi_cover cover, bool per_row);
+static void for_operands(range *x, visit *f) {
+  for (uint32_t i = 0; i < x->u->n_ops; i++) {
+    const cxi_op *op = &x->u->ops[i];
+    const bool per_row = cxi_reads_rows(x->u, op);
+    for (uint32_t k = 0; k < op->n_in && !generates(op); k++) {
+      const cxi_source *s = &x->u->sources[op->in + k];
+      if (s->fused) continue;
+      f(x, s->index,
+        cxi_operand_cover(&x->u->operands[s->index], per_row, x->rows,
+                          x->columns),
+        per_row);
+    }
+  }
+}
+
+static void load_once(range *x, uint32_t k, cxi_cover cover, bool per_row) {
+  (void)per_row;
+  if (cover == CXI_COVER_SCALAR && !x->once[k])
+    x->once[k] = load_at(x, k, cxi_int(x->e, 0), 1);
+}
+
+static void load_row(range *x, uint32_t k, cxi_cover cover, bool per_row) {
+  if (cover == (per_row ? CXI_COVER_FULL : CXI_COVER_COLUMN) && !x->of_row[k])
+    x->of_row[k] = load_at(x, k, x->row, 1);
+}
+
+/* All before the first result is written: that may take an operand's place. */
+static void load_elements(range *x, uint32_t k, cxi_cover cover, bool per_row) {
+  if (per_row || x->of_elements[k]) return;
+  if (cover == CXI_COVER_FULL)
+    x->of_elements[k] = load_at(x, k, element(x), x->lanes);
+  if (cover == CXI_COVER_ROW)
+    x->of_elements[k] = load_at(x, k, x->column, x->lanes);
+}
+
+static LLVMValueRef operand(const range *x, uint32_t k, bool per_row) {
+  const cxi_cover cover =
+      cxi_operand_cover(&x->u->operands[k], per_row, x->rows, x->columns);
+  const int lanes = per_row ? 1 : x->lanes;
+  switch (cover) {
+  case CXI_COVER_SCALAR:
+    return cxi_splat(x->e, x->once[k], lanes);
+  case CXI_COVER_COLUMN:
+    return cxi_splat(x->e, x->of_row[k], lanes);
+  default:
+    return per_row ? x->of_row[k] : x->of_elements[k];
+  }
+}
+
+static LLVMValueRef value(const range *x, const cxi_op *op, uint32_t k) {
+  const cxi_source *s = &x->u->sources[op->in + k];
+  const bool per_row = cxi_reads_rows(x->u, op);
+  if (!s->fused) return operand(x, s->index, per_row);
+  const LLVMValueRef v = x->values[s->index];
+  return !per_row && on_rows(x->u, &x->u->ops[s->index])
+             ? cxi_splat(x->e, v, x->lanes)
+             : v;
+}
+
+/* -- what is computed from its place --------------------------------------- */
+
+/* first, first + 1, ... of a type of integers. */
+static LLVMValueRef count_from(const range *x, LLVMValueRef first, int lanes) {
+  if (lanes == 1) return first;
+  const LLVMTypeRef type = LLVMTypeOf(first);
+  LLVMValueRef steps[64];
+  for (int i = 0; i < lanes; i++)
+    steps[i] = LLVMConstInt(type, (uint64_t)i, false);
+  return plus(x, cxi_splat(x->e, first, lanes),
+              LLVMConstVector(steps, (unsigned)lanes));
+}
+
+static LLVMValueRef emit_index(const range *x, const cxi_op *op, int lanes) {
+  cxi_codegen *e = x->e;
+  const cxi_cover cover = cxi_index_cover(x->u, op, x->rows, x->columns);
+  const LLVMTypeRef to = cxi_value_type(e, op->type, lanes);
+  LLVMValueRef i;
+  if (on_rows(x->u, op))
+    i = x->row;
+  else if (cover == CXI_COVER_COLUMN)
+    i = cxi_splat(e, x->row, lanes);
+  else
+    i = count_from(x, cover == CXI_COVER_ROW ? x->column : element(x), lanes);
+  return cxi_is_real(op->type) ? LLVMBuildSIToFP(e->b, i, to, "")
+                               : LLVMBuildIntCast2(e->b, i, to, false, "");
+}
+
+/* The low word counts; the high one goes up where that begins again. */
+static LLVMValueRef emit_bits(const range *x, const cxi_op *op, int lanes) {
+  cxi_codegen *e = x->e;
+  const LLVMTypeRef word = cxi_lanes_of(e->i32, lanes);
+  const LLVMTypeRef wide = cxi_lanes_of(e->i64, lanes);
+  const LLVMValueRef key = x->pointers[x->u->sources[op->in].index];
+  const LLVMValueRef first = on_rows(x->u, op) ? x->row : element(x);
+  LLVMValueRef k[2];
+  for (int i = 0; i < 2; i++)
+    k[i] = cxi_splat(
+        e, cxi_load(e, CX_U32, cxi_after(e, key, 4 * (int64_t)i), 1), lanes);
+  const LLVMValueRef low = LLVMBuildTrunc(e->b, first, e->i32, "");
+  const LLVMValueRef high = LLVMBuildTrunc(
+      e->b, LLVMBuildLShr(e->b, first, cxi_int(e, 32), ""), e->i32, "");
+  LLVMValueRef b = count_from(x, low, lanes);
+  const LLVMValueRef again =
+      LLVMBuildICmp(e->b, LLVMIntULT, b, cxi_splat(e, low, lanes), "");
+  LLVMValueRef a =
+      plus(x, cxi_splat(e, high, lanes), LLVMBuildZExt(e->b, again, word, ""));
+  cxi_hash_words(e, k[0], k[1], &a, &b);
+  if (op->type != CX_U64)
+    return LLVMBuildIntCast2(e->b, LLVMBuildXor(e->b, a, b, ""),
+                             cxi_value_type(e, op->type, lanes), false, "");
+  return LLVMBuildOr(e->b,
+                     LLVMBuildShl(e->b, LLVMBuildZExt(e->b, a, wide, ""),
+                                  cxi_integer_of(e, wide, 32), ""),
+                     LLVMBuildZExt(e->b, b, wide, ""), "");
+}
+
+/* -- equations ------------------------------------------------------------- */
+
+static LLVMValueRef emit_op(const range *x, const cxi_op *op) {
+  const int lanes = on_rows(x->u, op) ? 1 : x->lanes;
+  if (op->row->prim == CXI_PRIM_iota) return emit_index(x, op, lanes);
+  if (generates(op)) return emit_bits(x, op, lanes);
+  cxi_operation o = operation_of(x->u, op);
+  o.lanes = lanes;
+  for (uint32_t k = 0; k < op->n_in; k++) o.in[k] = value(x, op, k);
+  return cxi_operation_emit(x->e, &o);
+}
+
+static void emit_ops(range *x, bool rows) {
+  cxi_codegen *e = x->e;
+  for (uint32_t i = 0; i < x->u->n_ops; i++) {
+    const cxi_op *op = &x->u->ops[i];
+    if (on_rows(x->u, op) != rows) continue;
+    x->values[i] = emit_op(x, op);
+    if (op->result < 0) continue;
+    const LLVMValueRef to = cxi_element(
+        e, op->type, x->pointers[x->u->n_operands + (uint32_t)op->result],
+        rows ? x->row : element(x));
+    cxi_store_some(e, op->type, to, x->values[i], rows ? 1 : x->lanes,
+                   rows || x->lanes == 1 ? NULL : x->mask);
+  }
+}
+
+/* -- loops ----------------------------------------------------------------- */
+
+static void forget(const range *x, LLVMValueRef *by_operand) {
+  for (uint32_t k = 0; k < x->u->n_operands; k++) by_operand[k] = NULL;
+}
+
+static void emit_columns(range *x, LLVMValueRef first, LLVMValueRef end,
+                         int lanes, bool masks) {
+  cxi_codegen *e = x->e;
+  cxi_for loop = cxi_for_range(e, first, end, lanes);
+  x->column = loop.i;
+  x->lanes = lanes;
+  x->mask = NULL;
+  if (masks) {
+    const LLVMValueRef rest = LLVMBuildTrunc(
+        e->b, LLVMBuildSub(e->b, end, x->column, ""), e->i32, "");
+    x->mask = LLVMBuildICmp(e->b, LLVMIntULT,
+                            count_from(x, LLVMConstNull(e->i32), lanes),
+                            cxi_splat(e, rest, lanes), "");
+  }
+  forget(x, x->of_elements);
+  for_operands(x, load_elements);
+  emit_ops(x, false);
+  cxi_for_close(e, &loop);
+}
+
+static void emit_row(range *x, LLVMValueRef column, LLVMValueRef column_end,
+                     int lanes) {
+  cxi_codegen *e = x->e;
+  forget(x, x->of_row);
+  for_operands(x, load_row);
+  emit_ops(x, true);
+  if (e->vector_bytes == 64) {
+    emit_columns(x, column, column_end, lanes, true);
+    return;
+  }
+  const LLVMValueRef all = LLVMBuildSub(e->b, column_end, column, "");
+  const LLVMValueRef rest = LLVMBuildURem(e->b, all, cxi_int(e, lanes), "");
+  const LLVMValueRef full = LLVMBuildSub(e->b, column_end, rest, "");
+  emit_columns(x, column, full, lanes, false);
+  emit_columns(x, full, column_end, 1, false);
+}
+
+void cxi_range_emit(cxi_codegen *e, const cxi_unit *unit) {
+  const uint32_t n = unit->n_operands + unit->n_results;
+  range x = { .e = e,
+              .u = unit,
+              .at = LLVMGetParam(e->function, 0),
+              .n = LLVMGetParam(e->function, 1),
+              .pointers = cxi_values(e, n),
+              .once = cxi_values(e, unit->n_operands),
+              .of_row = cxi_values(e, unit->n_operands),
+              .of_elements = cxi_values(e, unit->n_operands),
+              .values = cxi_values(e, unit->n_ops) };
+  cxi_unit_extents(unit, &x.rows, &x.columns);
+  if (e->short_of_memory) return;
+  for (uint32_t i = 0; i < n; i++)
+    x.pointers[i] = LLVMBuildLoad2(
+        e->b, e->ptr, cxi_after(e, x.at, (int64_t)sizeof(char *) * i), "");
+  for_operands(&x, load_once);
+  cxi_for loop = cxi_for_range(e, LLVMGetParam(e->function, 2),
+                               LLVMGetParam(e->function, 3), 1);
+  x.row = loop.i;
+  emit_row(&x, LLVMGetParam(e->function, 4), LLVMGetParam(e->function, 5),
+           find_lanes(&x));
+  cxi_for_close(e, &loop);
+  cxi_note(e, unit, "pass");
+}

@@ -1,0 +1,157 @@
+/* code_pass_test.c - passes as generated code: the bits of the reference at
+ * every length, one piece of code for many of them, in the background too. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "support/loops.h"
+
+/* Programs of ROWS x N elements: these words stand for numbers. */
+static const char *const passes[] = {
+  /* operands of all kinds, two results, one of them an operand's last use */
+  "program @f(%0: f32[ROWS,N], %1: f32[N], %2: f32[ROWS], %3: f32[]) {"
+  " %4: f32[ROWS,N] = broadcast_in_dim[shape=(ROWS,N), map=(1)] %1"
+  " %5: f32[ROWS,N] = broadcast_in_dim[shape=(ROWS,N), map=(0)] %2"
+  " %6: f32[ROWS,N] = broadcast_in_dim[shape=(ROWS,N), map=()] %3"
+  " %7: f32[ROWS,N] = add %0, %4 %8: f32[ROWS,N] = mul %7, %5"
+  " %9: f32[ROWS,N] = max %8, %6 %10: f32[ROWS,N] = sub %9, %0"
+  " return %8, %10 }",
+  /* f16 and bf16 round at each equation */
+  "program @f(%0: f16[ROWS,N], %1: bf16[ROWS,N]) {"
+  " %2: f16[ROWS,N] = mul %0, %0 %3: f16[ROWS,N] = sub %2, %0"
+  " %4: f16[ROWS,N] = div %3, 3.0: f16 %5: bf16[ROWS,N] = mul %1, %1"
+  " %6: bf16[ROWS,N] = convert[type=bf16] %4 %7: bf16[ROWS,N] = add %5, %6"
+  " return %4, %7 }",
+  /* bytes, words, comparisons, choices */
+  "program @f(%0: i8[ROWS,N], %1: f64[ROWS,N], %2: u8[ROWS,N]) {"
+  " %3: i8[ROWS,N] = mul %0, 37: i8 %4: bool[ROWS,N] = gt %3, %0"
+  " %5: f64[ROWS,N] = select %4, %1, 0.5: f64"
+  " %6: i32[ROWS,N] = convert[type=i32] %5 %7: i32[ROWS,N] = shift_left %6, "
+  "3: i32 %8: bool[ROWS,N] = not %4 %9: u8[ROWS,N] = add %2, 200: u8"
+  " %10: u8[ROWS,N] = select %8, %9, %2 return %4, %5, %7, %10 }",
+  "program @f(%0: u8[ROWS,N], %1: u8[ROWS,N]) {"
+  " %2: u8[ROWS,N] = mul %0, %1 %3: u8[ROWS,N] = xor %2, %0 return %3 }",
+  /* what is computed from its place */
+  "program @f(%0: key[], %1: i32[ROWS,N]) {"
+  " %2: u32[ROWS,N] = random_bits[shape=(ROWS,N), type=u32] %0"
+  " %3: u32[ROWS,N] = shift_right_logical %2, 9: u32"
+  " %4: i32[ROWS,N] = iota[axis=1, shape=(ROWS,N), type=i32]"
+  " %5: i32[ROWS,N] = iota[axis=0, shape=(ROWS,N), type=i32]"
+  " %6: i32[ROWS,N] = mul %4, %5 %7: i32[ROWS,N] = add %6, %1"
+  " %8: bool[ROWS,N] = ge %4, %5 return %3, %7, %8 }",
+  "program @f(%0: key[]) {"
+  " %1: u64[ROWS,N] = random_bits[shape=(ROWS,N), type=u64] %0"
+  " %2: u64[ROWS,N] = shift_right_logical %1, 12: u64"
+  " %3: u8[ROWS,N] = random_bits[shape=(ROWS,N), type=u8] %0"
+  " %4: u8[ROWS,N] = and %3, 15: u8 return %2, %4 }",
+};
+enum { N_PASSES = sizeof passes / sizeof *passes };
+
+/* The program with numbers for its words. */
+static const char *text_of(const char *pass, int rows, int n) {
+  static char text[4096];
+  size_t at = 0;
+  for (const char *p = pass; *p;) {
+    const bool is_rows = strncmp(p, "ROWS", 4) == 0;
+    const bool is_n = *p == 'N' && (p[1] == ',' || p[1] == ')' || p[1] == ']');
+    if (is_rows || is_n)
+      at += (size_t)snprintf(text + at, sizeof text - at, "%d",
+                             is_rows ? rows : n);
+    else
+      text[at++] = *p;
+    p += is_rows ? 4 : 1;
+    assert_true(at < sizeof text - 16);
+  }
+  text[at] = 0;
+  return text;
+}
+
+static void check(const char *pass, int rows, int n, int threads) {
+  execution x;
+  const char *text = text_of(pass, rows, n);
+  const char *wrong = execution_open(&x, text, 0, 0, 7);
+  if (wrong) fail_msg("%s\n%s", wrong, text);
+  wrong = execution_compare(&x, threads, 0);
+  if (wrong) fail_msg("%d threads: %s\n%s", threads, wrong, text);
+  execution_close(&x);
+}
+
+/* Rows shorter and longer than a register, one row, more than one task. */
+static void test_bits(void **state) {
+  (void)state;
+  static const int sizes[][2] = { { 1, 1 },   { 3, 5 },    { 2, 16 },
+                                  { 7, 33 },  { 1, 5000 }, { 3, 2051 },
+                                  { 900, 70 } };
+  if (!loops_there()) skip();
+  cxi_code_set(CX_LOOPS_NOW);
+  const cxi_code_stats before = cxi_code_now();
+  for (int i = 0; i < N_PASSES; i++)
+    for (size_t k = 0; k < sizeof sizes / sizeof *sizes; k++) {
+      check(passes[i], sizes[k][0], sizes[k][1], 1);
+      check(passes[i], sizes[k][0], sizes[k][1], 2);
+    }
+  const cxi_code_stats after = cxi_code_now();
+  assert_true(after.passes > before.passes + 6 * N_PASSES);
+  /* other lengths run the same code */
+  assert_true(after.made - before.made < 4 * N_PASSES);
+  assert_int_equal(after.failed, before.failed);
+}
+
+/* One call on tier 0, the next with code; a small pass never asks. */
+static void test_when(void **state) {
+  (void)state;
+  if (!loops_there()) skip();
+  static const struct {
+    cx_loops when;
+    int n, runs;
+    uint64_t passes;
+  } cases[] = { { CX_LOOPS_WAIT, 4000, 1, 1 },
+                { CX_LOOPS_OFF, 4000, 1, 0 },
+                { CX_LOOPS_WAIT, 40, 50, 0 } };
+  setenv("CALX_LLVM_AFTER", "60", 1);
+  for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
+    execution x;
+    cxi_code_forget();
+    cxi_code_set(cases[k].when);
+    const uint64_t before = cxi_code_now().passes;
+    assert_null(execution_open(&x, text_of(passes[0], 1, cases[k].n), 0, 0, 3));
+    for (int i = 0; i < cases[k].runs; i++)
+      assert_null(execution_compare(&x, 2, 0));
+    execution_close(&x);
+    assert_int_equal(cxi_code_now().passes - before, cases[k].passes);
+  }
+}
+
+/* What code would not change, or not better, has none and opens nothing. */
+static void test_refused(void **state) {
+  (void)state;
+  static const char *const texts[] = {
+    /* a single equation */
+    "program @f(%0: f32[9000]) { %1: f32[9000] = exp %0 return %1 }",
+    /* read across */
+    "program @f(%0: f32[90,100], %1: f32[100,90]) {"
+    " %2: f32[100,90] = transpose[permutation=(1,0)] %0"
+    " %3: f32[100,90] = mul %2, %1 %4: f32[100,90] = add %3, %1 return %4 }",
+  };
+  cxi_code_set(CX_LOOPS_NOW);
+  const cxi_code_stats before = cxi_code_now();
+  for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
+    check(texts[i], 0, 0, 1);
+  const cxi_code_stats after = cxi_code_now();
+  assert_int_equal(after.passes + after.refused,
+                   before.passes + before.refused);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+    cmocka_unit_test_setup_teardown(test_when, loops_begin, loops_end),
+    cmocka_unit_test_setup_teardown(test_bits, loops_begin, loops_end),
+    cmocka_unit_test_setup_teardown(test_refused, loops_begin, loops_end),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -15,7 +15,10 @@ for call in 'cx_zeros(CX_F32)' 'cx_full(x, CX_F32)' 'cx_normal(k, CX_F32)' \
   'cx_gamma(k, 2, CX_F32)' 'cx_reshape(x)' 'cx_transpose(x)' \
   'cx_cond(x, CX_FN(f), CX_FN(f))' 'cx_switch(x, (CX_FN(f)))' \
   'cx_dynamic_slice(x, (x, 1), (2, 3))' 'cx_dynamic_update(x, x, (x, 1))' \
-  'cx_call(CX_FN(f))' 'cx_spec(CX_F32)'; do
+  'cx_call(CX_FN(f))' 'cx_spec(CX_F32)' 'cx_tuple()' 'cx_dict()' \
+  'cx_tuple(cx_tuple(), (x), -1, cx_dict("a", cx_tuple(k, 1)))' \
+  'cx_at_set(x, (), 1)' 'cx_at_get(x, ())' 'cx_index(x, (1))' \
+  'cx_pad(x, 0, (1, 2))' 'cx_pad_by(x, CX_PAD_WRAP, (1, 2), (0, 1))'; do
   if ! out=$(compile "$call"); then
     echo "macros: $call: $out"
     broken=1
@@ -37,6 +40,11 @@ lacks CX_AXES_ARE_MISSING 'cx_expand(x)'
 lacks CX_COUNTS_ARE_MISSING 'cx_tile(x)'
 lacks CX_ARRAYS_ARE_MISSING 'cx_stack(0)'
 lacks CX_ARRAYS_ARE_MISSING 'cx_einsum("ij->ji")'
+lacks CX_INDICES_ARE_MISSING 'cx_index(x)'
+lacks CX_PAIRS_ARE_MISSING 'cx_pad(x, 0)'
+lacks CX_PAIRS_ARE_MISSING 'cx_pad_by(x, CX_PAD_EDGE)'
+lacks CX_A_VALUE_IS_MISSING 'cx_dict("w")'
+lacks CX_A_VALUE_IS_MISSING 'cx_dict("w", x, "b")'
 lacks CX_AXIS_NAMES_ARE_MISSING 'cx_psum(x)'
 [ $broken = 0 ] && echo "short calls compile, others say what lacks"
 exit $broken

@@ -106,6 +106,31 @@ static void functions_without_arguments(void **state) {
   assert_good();
 }
 
+CX_DEF(grown, state) {
+  cx count = cx_at_add(cx_nth(state, 1), (), 2);
+  return cx_tuple(cx_nth(state, 0), count);
+}
+
+static void empty_lists(void **state) {
+  (void)state;
+  CX_SCOPE;
+  cx nested = cx_tuple(cx_tuple(), 1, cx_dict(), cx_dict("a", cx_tuple()));
+  assert_int_equal(cx_len(nested), 4);
+  assert_int_equal(cx_leaf_count(nested), 1);
+  assert_int_equal(cx_len(cx_nth(nested, 2)), 0);
+  assert_int_equal(cx_len(cx_get(nested, "3.a")), 0);
+  cx one = cx_full(3, CX_F32), put = cx_at_set(one, (), 5);
+  assert_true(cx_item(put) == 5 && cx_ndim(put) == 0);
+  assert_true(cx_item(cx_at_get(put, ())) == 5);
+  cx matrix = cx_ones(CX_F32, 2, 3);
+  assert_same_bits(cx_at_mul(matrix, (), 4), cx_full(4, CX_F32, 2, 3));
+  assert_same_bits(cx_at_get(matrix, ()), matrix);
+  cx_fn fast = cx_jit(CX_FN(grown));
+  cx now = cx_call(fast, cx_tuple(cx_tuple(), cx_full(1, CX_I32)));
+  assert_int_equal(cx_item(cx_nth(now, 1)), 3);
+  assert_good();
+}
+
 /* -- starts of all axes --------------------------------------------------- */
 
 CX_DEF(sliced, x, i, j) {
@@ -179,6 +204,7 @@ int main(void) {
     cmocka_unit_test(axes_left_out_are_all),
     cmocka_unit_test(branches_without_operands),
     cmocka_unit_test(functions_without_arguments),
+    cmocka_unit_test(empty_lists),
     cmocka_unit_test(slices_in_all_axes),
     cmocka_unit_test(wrong_starts),
   };

@@ -23,8 +23,8 @@ extern "C" {
  * that is named k times gets f k times, in k turns of a loop over the indices;
  * with .unique there is one turn for all.
  * x.at[i].get(mode="fill")   cx_at_get(x, (i), .mode = CX_FILL)
- * reads like cx_index; CX_FILL gives NaN, the least integer, the greatest
- * unsigned one or true for what is out of bounds.
+ * reads like cx_index, and x[()] is cx_at_get(x, ()); CX_FILL gives NaN, the
+ * least integer, the greatest unsigned one or true for what is out of bounds.
  */
 typedef enum cx_ix_kind {
   CX_IX_INT, CX_IX_SLICE, CX_IX_NEW, CX_IX_DOTS, CX_IX_ARRAY
@@ -62,7 +62,9 @@ static inline cx_ix cx_ix_same_(cx_ix ix) { return ix; }
     _Generic(v, struct cx_ix: cx_ix_same_, struct cx: cx_ix_array_,        \
              default: cx_ix_int_)(v);                                      \
   })
-#define CX_IXS(...) \
+#define CX_IXS(...) CX_CAT(CX_IXS_, CX_ANY(__VA_ARGS__))(__VA_ARGS__)
+#define CX_IXS_NONE(...) 0, NULL
+#define CX_IXS_SOME(...) \
   CX_NARG(__VA_ARGS__), (const cx_ix[]){ CX_MAP(CX_IX, __VA_ARGS__) }
 typedef enum cx_mode {
   CX_DEFAULT, CX_CLIP, CX_DROP, CX_FILL, CX_IN_BOUNDS
@@ -77,7 +79,10 @@ typedef struct cx_at_opt {
 typedef enum cx_at_kind {
   CX_AT_SET, CX_AT_ADD, CX_AT_MUL, CX_AT_MIN, CX_AT_MAX, CX_AT_SUB, CX_AT_DIV
 } cx_at_kind;
-#define cx_index(a, ...) cx_index_((a), CX_IXS(__VA_ARGS__), CX_AT)
+#define cx_index(...) \
+  cx_index_(CX_CAT(CX_INDEX_, CX_MANY(__VA_ARGS__))(__VA_ARGS__), CX_AT)
+#define CX_INDEX_ONE(a) (a), 0, CX_INDICES_ARE_MISSING
+#define CX_INDEX_MANY(a, ...) (a), CX_IXS(__VA_ARGS__)
 #define cx_at_set(...) CX_UPDATE(CX_AT_SET, __VA_ARGS__, )
 #define cx_at_add(...) CX_UPDATE(CX_AT_ADD, __VA_ARGS__, )
 #define cx_at_mul(...) CX_UPDATE(CX_AT_MUL, __VA_ARGS__, )

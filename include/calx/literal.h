@@ -36,6 +36,10 @@ static inline cx cx_same_(cx a) { return a; }
            long long: cx_lit_i, unsigned long long: cx_lit_u)
 #define CX_AS(...) \
   CX_NARG(__VA_ARGS__), (const struct cx[]){ CX_MAP(CX_A, __VA_ARGS__) }
+/* A list that may be empty. */
+#define CX_AS_ANY(...) CX_CAT(CX_AS_, CX_ANY(__VA_ARGS__))(__VA_ARGS__)
+#define CX_AS_NONE(...) 0, NULL
+#define CX_AS_SOME(...) CX_AS(__VA_ARGS__)
 
 #define CX_SHAPE(...)                                                     \
   cx_dims_((int)(sizeof((int64_t[]){ 0, __VA_ARGS__ }) / sizeof(int64_t)) \

@@ -1,8 +1,8 @@
-/* pp.h - counting and mapping macro arguments. Written by gen_pp.py.
+/* pp.h - counting and mapping macro arguments.
  *
  * A user calls nothing here. Lists hold 1 to 32 items; a longer one stops
- * the compiler at a name that ends in TOO_MANY. Every macro is called with
- * at least one variable argument, which is what ISO C11 asks for.
+ * the compiler at a name that ends in TOO_MANY. Every macro but CX_ANY
+ * is called with at least one argument, as ISO C11 asks.
  */
 #ifndef CALX_PP_H
 #define CALX_PP_H
@@ -29,6 +29,18 @@
   MANY, MANY, MANY, MANY, MANY, MANY, MANY, MANY, MANY, MANY, MANY, MANY, \
   MANY, MANY, MANY, MANY, MANY, MANY, MANY, MANY, MANY, MANY, MANY, MANY, \
   MANY, MANY, MANY, MANY, MANY, MANY, ONE, 0)
+
+/* NONE for an empty list, SOME for others: only of nothing does an appended
+ * () make a call of CX_COMMA. */
+#define CX_ANY(...)                                                       \
+  CX_ANY_(CX_MANY(__VA_ARGS__), CX_MANY(CX_COMMA __VA_ARGS__),            \
+          CX_MANY(__VA_ARGS__()), CX_MANY(CX_COMMA __VA_ARGS__()))
+#define CX_COMMA(...) ,
+#define CX_ANY_(a, b, c, d) CX_ANY_OF(a, b, c, d)
+#define CX_ANY_OF(a, b, c, d) CX_SECOND(CX_ANY_##a##_##b##_##c##_##d, SOME, 0)
+#define CX_ANY_ONE_ONE_ONE_MANY 0, NONE
+#define CX_SECOND(...) CX_SECOND_(__VA_ARGS__)
+#define CX_SECOND_(a, b, ...) b
 
 /* m(a), m(b), ... */
 #define CX_MAP(m, ...) CX_CAT(CX_MAP_, CX_NARG(__VA_ARGS__))(m, __VA_ARGS__)
@@ -104,21 +116,37 @@
 /* m(name, value), m(name, value), ...: pairs of arguments. */
 #define CX_PAIRS(m, ...) \
   CX_CAT(CX_PAIRS_, CX_NARG(__VA_ARGS__))(m, __VA_ARGS__)
+#define CX_PAIRS_1(m, n) m(n, CX_A_VALUE_IS_MISSING)
 #define CX_PAIRS_2(m, n, v) m(n, v)
+#define CX_PAIRS_3(m, n, v, ...) m(n, v), CX_PAIRS_1(m, __VA_ARGS__)
 #define CX_PAIRS_4(m, n, v, ...) m(n, v), CX_PAIRS_2(m, __VA_ARGS__)
+#define CX_PAIRS_5(m, n, v, ...) m(n, v), CX_PAIRS_3(m, __VA_ARGS__)
 #define CX_PAIRS_6(m, n, v, ...) m(n, v), CX_PAIRS_4(m, __VA_ARGS__)
+#define CX_PAIRS_7(m, n, v, ...) m(n, v), CX_PAIRS_5(m, __VA_ARGS__)
 #define CX_PAIRS_8(m, n, v, ...) m(n, v), CX_PAIRS_6(m, __VA_ARGS__)
+#define CX_PAIRS_9(m, n, v, ...) m(n, v), CX_PAIRS_7(m, __VA_ARGS__)
 #define CX_PAIRS_10(m, n, v, ...) m(n, v), CX_PAIRS_8(m, __VA_ARGS__)
+#define CX_PAIRS_11(m, n, v, ...) m(n, v), CX_PAIRS_9(m, __VA_ARGS__)
 #define CX_PAIRS_12(m, n, v, ...) m(n, v), CX_PAIRS_10(m, __VA_ARGS__)
+#define CX_PAIRS_13(m, n, v, ...) m(n, v), CX_PAIRS_11(m, __VA_ARGS__)
 #define CX_PAIRS_14(m, n, v, ...) m(n, v), CX_PAIRS_12(m, __VA_ARGS__)
+#define CX_PAIRS_15(m, n, v, ...) m(n, v), CX_PAIRS_13(m, __VA_ARGS__)
 #define CX_PAIRS_16(m, n, v, ...) m(n, v), CX_PAIRS_14(m, __VA_ARGS__)
+#define CX_PAIRS_17(m, n, v, ...) m(n, v), CX_PAIRS_15(m, __VA_ARGS__)
 #define CX_PAIRS_18(m, n, v, ...) m(n, v), CX_PAIRS_16(m, __VA_ARGS__)
+#define CX_PAIRS_19(m, n, v, ...) m(n, v), CX_PAIRS_17(m, __VA_ARGS__)
 #define CX_PAIRS_20(m, n, v, ...) m(n, v), CX_PAIRS_18(m, __VA_ARGS__)
+#define CX_PAIRS_21(m, n, v, ...) m(n, v), CX_PAIRS_19(m, __VA_ARGS__)
 #define CX_PAIRS_22(m, n, v, ...) m(n, v), CX_PAIRS_20(m, __VA_ARGS__)
+#define CX_PAIRS_23(m, n, v, ...) m(n, v), CX_PAIRS_21(m, __VA_ARGS__)
 #define CX_PAIRS_24(m, n, v, ...) m(n, v), CX_PAIRS_22(m, __VA_ARGS__)
+#define CX_PAIRS_25(m, n, v, ...) m(n, v), CX_PAIRS_23(m, __VA_ARGS__)
 #define CX_PAIRS_26(m, n, v, ...) m(n, v), CX_PAIRS_24(m, __VA_ARGS__)
+#define CX_PAIRS_27(m, n, v, ...) m(n, v), CX_PAIRS_25(m, __VA_ARGS__)
 #define CX_PAIRS_28(m, n, v, ...) m(n, v), CX_PAIRS_26(m, __VA_ARGS__)
+#define CX_PAIRS_29(m, n, v, ...) m(n, v), CX_PAIRS_27(m, __VA_ARGS__)
 #define CX_PAIRS_30(m, n, v, ...) m(n, v), CX_PAIRS_28(m, __VA_ARGS__)
+#define CX_PAIRS_31(m, n, v, ...) m(n, v), CX_PAIRS_29(m, __VA_ARGS__)
 #define CX_PAIRS_32(m, n, v, ...) m(n, v), CX_PAIRS_30(m, __VA_ARGS__)
 
 /* a[0], a[1], ...: as many as there are arguments. */

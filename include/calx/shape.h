@@ -38,9 +38,13 @@ extern "C" {
 #define cx_stack(...) cx_stack_(CX_WITH_SOME(__VA_ARGS__), CX_AT)
 #define cx_split_axis(a, n, axis) cx_split_axis_((a), (n), (axis), CX_AT)
 /* cx_pad(a, value, (lo, hi), (lo, hi), ...): one pair per axis */
-#define cx_pad(a, value, ...)                                              \
-  cx_pad_((a), CX_A(value), CX_NARG(__VA_ARGS__),                          \
-          (const int64_t[][2]){ CX_MAP(CX_BRACES, __VA_ARGS__) }, CX_AT)
+#define cx_pad(a, ...) cx_pad_((a), CX_PADS(CX_A, __VA_ARGS__), CX_AT)
+#define CX_PADS(as, ...) \
+  CX_CAT(CX_PADS_, CX_MANY(__VA_ARGS__))(as, __VA_ARGS__)
+#define CX_PADS_ONE(as, value) as(value), 0, CX_PAIRS_ARE_MISSING
+#define CX_PADS_MANY(as, value, ...) \
+  as(value), CX_NARG(__VA_ARGS__),   \
+      (const int64_t[][2]){ CX_MAP(CX_BRACES, __VA_ARGS__) }
 #define CX_BRACES(p) { CX_ID p }
 #define CX_ID(...) __VA_ARGS__
 /* cx_pad_by(a, CX_PAD_REFLECT, (lo, hi), (lo, hi), ...): with what a holds, one
@@ -51,9 +55,8 @@ typedef enum cx_pad_mode {
   CX_PAD_EDGE, CX_PAD_REFLECT, CX_PAD_SYMMETRIC, CX_PAD_WRAP,
   CX_PAD_LINEAR_RAMP, CX_PAD_MAXIMUM, CX_PAD_MEAN, CX_PAD_MINIMUM
 } cx_pad_mode;
-#define cx_pad_by(a, mode, ...)                                    \
-  cx_pad_mode_(CX_A(a), (mode), CX_NARG(__VA_ARGS__),              \
-               (const int64_t[][2]){ CX_MAP(CX_BRACES, __VA_ARGS__) }, CX_AT)
+#define cx_pad_by(a, ...) \
+  cx_pad_mode_(CX_A(a), CX_PADS(CX_ID, __VA_ARGS__), CX_AT)
 #define cx_unstack(a, axis) cx_unstack_((a), (axis), CX_AT) /* -> tuple */
 /* Element i goes to i + by, round the end. */
 #define cx_roll(a, by, axis) cx_roll_((a), (by), (axis), CX_AT)

@@ -12,12 +12,16 @@ extern "C" {
  * Tuples and dicts. "encoder.layer.3.weight" is nested access; a prefix is a
  * subtree. Trees are values: cx_put returns another one.
  */
-#define cx_tuple(...) cx_tuple_(CX_AS(__VA_ARGS__), CX_AT)
+/* cx_tuple(a, b); cx_tuple() */
+#define cx_tuple(...) cx_tuple_(CX_AS_ANY(__VA_ARGS__), CX_AT)
 #define cx_tuple_n(n, items) cx_tuple_((n), (items), CX_AT) /* may be 0, NULL */
-/* cx_dict("weight", w, "bias", b) */
-#define cx_dict(...)                                                    \
-  cx_dict_(CX_NARG(__VA_ARGS__) / 2,                                    \
-           (const cx_entry[]){ CX_PAIRS(CX_ENTRY, __VA_ARGS__) }, CX_AT)
+/* cx_dict("weight", w, "bias", b); cx_dict() */
+#define cx_dict(...) \
+  cx_dict_(CX_CAT(CX_DICT_, CX_ANY(__VA_ARGS__))(__VA_ARGS__), CX_AT)
+#define CX_DICT_NONE(...) 0, NULL
+#define CX_DICT_SOME(...)        \
+  CX_NARG(__VA_ARGS__) / 2,      \
+      (const cx_entry[]){ CX_PAIRS(CX_ENTRY, __VA_ARGS__) }
 #define CX_ENTRY(name, value) { (name), CX_A(value) }
 typedef struct cx_entry {
   const char *name;

@@ -9,6 +9,10 @@
 
 #include <cmocka.h>
 
+#include "base/alloc.h"
+#include "base/dtype.h"
+#include "base/half.h"
+#include "base/isa.h"
 #include "support/loops.h"
 
 /* Programs of ROWS x N elements: these words stand for numbers. */
@@ -102,6 +106,83 @@ static void test_bits(void **state) {
   assert_int_equal(after.failed, before.failed);
 }
 
+/* -- functions ------------------------------------------------------------- */
+
+static const char *const functions[] = { "exp",      "expm1", "log", "log1p",
+                                         "logistic", "tanh",  "erf", "erf_inv",
+                                         "sqrt",     "rsqrt" };
+
+static void run_on(const cxi_executable *exe, const void *in, void *out,
+                   cx_loops loops) {
+  cxi_error error = { 0 };
+  void *workspace = cxi_alloc_aligned(cxi_executable_workspace(exe));
+  assert_non_null(workspace);
+  if (!cxi_executable_run_with(exe, &in, &out, workspace, 1, loops, &error))
+    fail_msg("%s", error.text);
+  cxi_free(workspace);
+}
+
+/* The bits of an element, of NaN the same ones whatever it is. */
+static uint32_t element(cx_dtype type, const void *x, int i) {
+  if (type == CX_F32) {
+    const float f = ((const float *)x)[i];
+    return f != f ? 0x7fc00000 : cxi_bits_f32(f);
+  }
+  const uint16_t bits = ((const uint16_t *)x)[i];
+  const uint16_t inf = type == CX_F16 ? 0x7c00 : 0x7f80;
+  return (bits & 0x7fff) > inf ? 0x7fff : bits;
+}
+
+/* All f16 and bf16 numbers; of f32 those a step apart that meets all signs,
+ * exponents and many mantissas, and what is near powers of two. */
+static void fill(cx_dtype type, void *x, int n) {
+  for (int i = 0; i < n; i++) {
+    const uint32_t near = ((uint32_t)i << 22) + (uint32_t)(i >> 10 & 31) - 16;
+    const uint32_t apart = (uint32_t)i * 8191u;
+    if (type == CX_F32)
+      ((uint32_t *)x)[i] = i < 1 << 15 ? near : apart;
+    else
+      ((uint16_t *)x)[i] = (uint16_t)i;
+  }
+}
+
+static void check_function(const char *name, cx_dtype type) {
+  const int n = type == CX_F32 ? 1 << 19 : 1 << 16;
+  const char *t = cxi_dtype_name(type);
+  char text[300];
+  snprintf(text, sizeof text,
+           "program @f(%%0: %s[%d]) { %%1: %s[%d] = %s %%0 %%2: %s[%d] = neg "
+           "%%1 return %%2 }",
+           t, n, t, n, name, t, n);
+  cxi_executable *exe = loops_compile(text);
+  void *in = malloc(4 * (size_t)n), *plain = malloc(4 * (size_t)n),
+       *code = malloc(4 * (size_t)n);
+  fill(type, in, n);
+  const uint64_t before = cxi_code_now().passes;
+  run_on(exe, in, plain, CX_LOOPS_OFF);
+  run_on(exe, in, code, CX_LOOPS_NOW);
+  for (int i = 0; i < n; i++)
+    if (element(type, plain, i) != element(type, code, i))
+      fail_msg("%s of %s %08x: %08x, code %08x", name, t, element(type, in, i),
+               element(type, plain, i), element(type, code, i));
+  const bool roots = strstr(name, "sqrt") != NULL;
+  if (roots || cxi_isa_now() != CXI_ISA_BASE)
+    assert_int_equal(cxi_code_now().passes - before, 1);
+  free(in), free(plain), free(code);
+  cxi_executable_release(exe);
+}
+
+static void test_functions(void **state) {
+  (void)state;
+  if (!loops_there()) skip();
+  cxi_code_set(CX_LOOPS_NOW);
+  for (size_t i = 0; i < sizeof functions / sizeof *functions; i++) {
+    check_function(functions[i], CX_F32);
+    check_function(functions[i], CX_F16);
+    check_function(functions[i], CX_BF16);
+  }
+}
+
 /* One call on tier 0, the next with code; a small pass never asks. */
 static void test_when(void **state) {
   (void)state;
@@ -151,6 +232,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
     cmocka_unit_test_setup_teardown(test_when, loops_begin, loops_end),
     cmocka_unit_test_setup_teardown(test_bits, loops_begin, loops_end),
+    cmocka_unit_test_setup_teardown(test_functions, loops_begin, loops_end),
     cmocka_unit_test_setup_teardown(test_refused, loops_begin, loops_end),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -129,6 +129,11 @@ LLVMValueRef cxi_operation_emit(cxi_codegen *e, const cxi_operation *o);
 LLVMValueRef cxi_operation2(cxi_codegen *e, cxi_prim prim, cx_dtype type,
                             LLVMValueRef a, LLVMValueRef b, int lanes);
 
+/* functions.c: elementary functions of f32, f16 and bf16; where none is taken,
+ * or code is to be short, tier 0's kernel is called. */
+bool cxi_function_takes(const cxi_codegen *e, const cxi_operation *o);
+LLVMValueRef cxi_function_emit(cxi_codegen *e, const cxi_operation *o);
+
 /* halves.c: f16 and bf16 as floats that are rounded */
 LLVMValueRef cxi_half_widen(cxi_codegen *e, cx_dtype type, LLVMValueRef bits,
                             int lanes);

@@ -59,7 +59,7 @@ static bool takes_op(const range *x, const cxi_op *op) {
                           x->rows, x->columns) == CXI_COVER_OTHER)
       return false;
   }
-  return cxi_operation_takes(x->e, &o);
+  return cxi_operation_takes(x->e, &o) || cxi_function_takes(x->e, &o);
 }
 
 /* As many lanes as the widest value leaves; a generator works on words. */
@@ -230,7 +230,8 @@ static LLVMValueRef emit_op(const range *x, const cxi_op *op) {
   cxi_operation o = operation_of(x->u, op);
   o.lanes = lanes;
   for (uint32_t k = 0; k < op->n_in; k++) o.in[k] = value(x, op, k);
-  return cxi_operation_emit(x->e, &o);
+  return cxi_function_takes(x->e, &o) ? cxi_function_emit(x->e, &o)
+                                      : cxi_operation_emit(x->e, &o);
 }
 
 static void emit_ops(range *x, bool rows) {

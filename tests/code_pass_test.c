@@ -100,6 +100,9 @@ static void test_bits(void **state) {
       check(passes[i], sizes[k][0], sizes[k][1], 2);
     }
   const cxi_code_stats after = cxi_code_now();
+  print_message("%d made, %.1f ms each\n", (int)(after.made - before.made),
+                1e-6 * (double)(after.making_ns - before.making_ns) /
+                    (double)(after.made - before.made));
   assert_true(after.passes > before.passes + 6 * N_PASSES);
   /* other lengths run the same code */
   assert_true(after.made - before.made < 4 * N_PASSES);
@@ -176,11 +179,16 @@ static void test_functions(void **state) {
   (void)state;
   if (!loops_there()) skip();
   cxi_code_set(CX_LOOPS_NOW);
+  const cxi_code_stats before = cxi_code_now();
   for (size_t i = 0; i < sizeof functions / sizeof *functions; i++) {
     check_function(functions[i], CX_F32);
     check_function(functions[i], CX_F16);
     check_function(functions[i], CX_BF16);
   }
+  const cxi_code_stats after = cxi_code_now();
+  print_message("%d made, %.1f ms each\n", (int)(after.made - before.made),
+                1e-6 * (double)(after.making_ns - before.making_ns) /
+                    (double)(after.made - before.made));
 }
 
 /* One call on tier 0, the next with code; a small pass never asks. */

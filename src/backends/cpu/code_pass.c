@@ -7,7 +7,7 @@
 
 enum {
   LEAST_ELEMENTS = 2048, /* two blocks: below, a call's own cost counts */
-  LEAST_ROW = 16         /* a register full */
+  LEAST_ROW = 32         /* the registers that code fills at a time */
 };
 
 static bool reads_lines(const cxi_unit *u, const cxi_op *op, int64_t rows,

@@ -95,9 +95,22 @@ static LLVMValueRef round_bf16(const words *w, LLVMValueRef x) {
   return down(w, pick(w, is_nan, quiet, rounded), 16);
 }
 
+/* Machines that multiply and add convert f16, too (F16C), to the same bits. */
+static bool converts(const cxi_codegen *e, cx_dtype type) {
+  return type == CX_F16 && cxi_is_modern(e);
+}
+
+static LLVMTypeRef f16_lanes(const cxi_codegen *e, int lanes) {
+  return cxi_lanes_of(LLVMHalfTypeInContext(e->c), lanes);
+}
+
 LLVMValueRef cxi_half_widen(cxi_codegen *e, cx_dtype type, LLVMValueRef bits,
                             int lanes) {
   const words w = words_of(e, lanes);
+  if (converts(e, type))
+    return LLVMBuildFPExt(e->b,
+                          LLVMBuildBitCast(e->b, bits, f16_lanes(e, lanes), ""),
+                          w.real, "");
   const LLVMValueRef wide = LLVMBuildZExt(e->b, bits, w.word, "");
   return type == CX_F16 ? widen_f16(&w, wide) : as_real(&w, up(&w, wide, 16));
 }
@@ -105,6 +118,9 @@ LLVMValueRef cxi_half_widen(cxi_codegen *e, cx_dtype type, LLVMValueRef bits,
 LLVMValueRef cxi_half_narrow(cxi_codegen *e, cx_dtype type, LLVMValueRef x,
                              int lanes) {
   const words w = words_of(e, lanes);
+  if (converts(e, type))
+    return LLVMBuildBitCast(
+        e->b, LLVMBuildFPTrunc(e->b, x, f16_lanes(e, lanes), ""), w.half, "");
   const LLVMValueRef bits =
       type == CX_F16 ? round_f16(&w, x) : round_bf16(&w, x);
   return LLVMBuildTrunc(e->b, bits, w.half, "");

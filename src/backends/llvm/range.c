@@ -1,9 +1,9 @@
 /* range.c - a fused unit outside loops: a range of its elements as code.
  *
  * The function is given columns [column, column_end) of rows [row, row_end).
- * A row's own values come first, then a loop takes a register full of elements
- * after the other through all equations. The last register may have fewer:
- * where the machine masks lanes all are masked, else the rest goes one by one.
+ * A row's own values come first, then a loop takes some registers full of
+ * elements through all equations. The last ones may have fewer: where the
+ * machine masks lanes all are masked, else the rest goes one by one.
  * Which operands repeat along rows or columns is known (cxi_cover), sizes are
  * not. */
 #include "backends/llvm/emit.h"
@@ -62,19 +62,26 @@ static bool takes_op(const range *x, const cxi_op *op) {
   return cxi_operation_takes(x->e, &o) || cxi_function_takes(x->e, &o);
 }
 
+/* A chain of operations waits for each: several registers go side by side, of
+ * random bits, whose chain is longest, as many as in tier 0's kernel. */
+enum { SIDE_BY_SIDE = 2, BITS_SIDE_BY_SIDE = 4, MOST_LANES = 64 };
+
 /* As many lanes as the widest value leaves; a generator works on words. */
 static int find_lanes(const range *x) {
   size_t widest = 1;
+  int registers = SIDE_BY_SIDE;
   for (uint32_t i = 0; i < x->u->n_ops; i++) {
     const cxi_op *op = &x->u->ops[i];
     for (uint32_t k = 0; k <= op->n_in; k++) {
       const cx_dtype type = k ? cxi_source_type(x->u, op, k - 1) : op->type;
       size_t bytes = cxi_is_half(type) ? 4 : cxi_dtype_bytes(type);
       if (generates(op)) bytes = k || bytes < 4 ? 4 : bytes;
+      if (op->row->prim == CXI_PRIM_random_bits) registers = BITS_SIDE_BY_SIDE;
       if (bytes > widest) widest = bytes;
     }
   }
-  return (int)(x->e->vector_bytes / (int64_t)widest);
+  const int lanes = registers * (int)(x->e->vector_bytes / (int64_t)widest);
+  return lanes < MOST_LANES ? lanes : MOST_LANES;
 }
 
 bool cxi_range_takes(cxi_codegen *e, const cxi_unit *unit) {
@@ -170,7 +177,7 @@ static LLVMValueRef value(const range *x, const cxi_op *op, uint32_t k) {
 static LLVMValueRef count_from(const range *x, LLVMValueRef first, int lanes) {
   if (lanes == 1) return first;
   const LLVMTypeRef type = LLVMTypeOf(first);
-  LLVMValueRef steps[64];
+  LLVMValueRef steps[MOST_LANES];
   for (int i = 0; i < lanes; i++)
     steps[i] = LLVMConstInt(type, (uint64_t)i, false);
   return plus(x, cxi_splat(x->e, first, lanes),

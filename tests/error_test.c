@@ -108,6 +108,12 @@ CX_DEF(widened, i, c) {
   return cx_add(c, cx_ones(CX_F32, 3));
 }
 
+CX_DEF(mixed, i, c) {
+  (void)i;
+  cx wrong = cx_add(cx_ones(CX_F16, 2), cx_ones(CX_F64, 2));
+  return cx_add(c, cx_cast(cx_sum(wrong), CX_I32));
+}
+
 /* A carry that starts as a C number has that number's dtype. */
 static void carries_that_start_as_numbers(void **state) {
   (void)state;
@@ -127,7 +133,15 @@ static void carries_that_start_as_numbers(void **state) {
   assert_error(CX_ESHAPE, "carry \"c\" enters as f32[], leaves as f32[3]; it"
                           " starts as a C number: start with cx_full(x,"
                           " CX_F32, sizes)");
-  /* no word of it where the start is an array, or behind the loop */
+  /* the carry that the message is about */
+  r = cx_fori(0, 3, CX_FN(halved), cx_tuple(0.0, 1));
+  assert_error(CX_EDTYPE, "no i32 (cast the array first); carry \"c.1\" of");
+  /* no word of it where the start is an array, where the message is about
+   * other dtypes, or behind the loop */
+  const char *other;
+  r = cx_fori(0, 3, CX_FN(mixed), 1);
+  assert_int_equal(cx_error(&other), CX_EDTYPE);
+  assert_null(strstr(other, "C number"));
   r = cx_scan(CX_FN(sum_up), cx_zeros(CX_F32), doubles);
   const char *message;
   assert_int_equal(cx_error(&message), CX_EDTYPE);
@@ -328,7 +342,9 @@ static void transforms_say_what_is_wrong(void **state) {
   (void)r;
 }
 
-CX_DEF(bad, x) { return cx_reshape(x, 7); }
+CX_DEF(bad, x) {
+  return cx_reshape(x, 7);
+}
 CX_DEF(ignores, x) {
   cx lost = cx_call(CX_FN(bad), x);
   (void)lost;

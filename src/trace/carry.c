@@ -38,22 +38,37 @@ static const char *dtype_constant(cxi_type type, char out[16]) {
   return out;
 }
 
+/* One hint for each dtype that a leaf has because it entered as a number. */
+static cxi_dtype_hints hints_of(const cxi_carry *c, cx_fn f, const char *what,
+                                uint32_t argument, cxi_dtype_hint *out) {
+  bool seen[CXI_N_DTYPES] = { false };
+  uint32_t n = 0;
+  char enters[96];
+  for (uint32_t i = 0; i < c->n; i++) {
+    const cx_dtype dtype = cxi_type_dtype(c->types[i]);
+    if (!is_free(c->leaves[i]) || seen[dtype]) continue;
+    const cxi_argument name = cxi_argument_name(f->code, argument);
+    cxi_aval_print(enters, sizeof enters, cxi_type_aval(c->types[i]));
+    seen[dtype] = true;
+    out[n].dtype = dtype;
+    snprintf(out[n++].text, sizeof out->text,
+             "; carry %.100s of the %s is %s, as the C number that it starts"
+             " as: start with cx_scalar(x, dtype)",
+             cxi_leaf_path_of(name.name, c->sig, i).text, what, enters);
+  }
+  return (cxi_dtype_hints){ .n = n, .hints = out };
+}
+
 bool cxi_carry_resolve(const cxi_carry *c, cxi_body *b, cx_fn f,
                        uint32_t n_args, const cxi_sig *args, const char *what,
                        uint32_t argument, cx *out_poison) {
-  char hint[320], enters[96];
-  uint32_t i = 0;
-  while (i < c->n && !is_free(c->leaves[i])) i++;
-  if (!f || i == c->n) return cxi_body_resolve(b, f, n_args, args, out_poison);
-  const cxi_argument name = cxi_argument_name(f->code, argument);
-  cxi_aval_print(enters, sizeof enters, cxi_type_aval(c->types[i]));
-  snprintf(hint, sizeof hint,
-           "; carry %.100s of the %s is %s, as the C number that it starts as: "
-           "start with cx_scalar(x, dtype)",
-           cxi_leaf_path_of(name.name, c->sig, i).text, what, enters);
-  const char *before = cxi_dtype_hint_use(hint);
+  cxi_dtype_hint hints[CXI_N_DTYPES];
+  cxi_dtype_hints here = { 0 };
+  if (f) here = hints_of(c, f, what, argument, hints);
+  if (here.n == 0) return cxi_body_resolve(b, f, n_args, args, out_poison);
+  const cxi_dtype_hints before = cxi_dtype_hints_use(here);
   const bool good = cxi_body_resolve(b, f, n_args, args, out_poison);
-  cxi_dtype_hint_use(before);
+  cxi_dtype_hints_use(before);
   return good;
 }
 

@@ -113,9 +113,17 @@ cx_ctx *cxi_context_of_scope(uint32_t serial);
 
 /* Keeps the first error as "SITE: text", calls on_error, returns poison. */
 cx cxi_report(cx_code code, const char *text);
-/* What CX_EDTYPE reports of this thread end with until the next call; NULL or
- * "": nothing. Returns what it was. */
-const char *cxi_dtype_hint_use(const char *hint);
+/* What CX_EDTYPE reports of this thread that name a dtype end with until the
+ * next call: the first of n hints whose dtype is named. Returns what it was. */
+typedef struct cxi_dtype_hint {
+  cx_dtype dtype;
+  char text[320];
+} cxi_dtype_hint;
+typedef struct cxi_dtype_hints {
+  uint32_t n;
+  const cxi_dtype_hint *hints;
+} cxi_dtype_hints;
+cxi_dtype_hints cxi_dtype_hints_use(cxi_dtype_hints hints);
 cx cxi_reportf(cx_code code, const char *format, ...) CX_PRINTF(2, 3);
 /* From a function that fills a status; prefix may be NULL. */
 cx cxi_report_error(const char *prefix, const cxi_error *error);

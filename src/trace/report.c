@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/dtype.h"
 #include "trace/tracer.h"
 
 /* What threads without a context report, why cx_open failed for one. */
@@ -52,11 +53,17 @@ static cxi_name site_of(const cx_ctx *ctx) {
   return site;
 }
 
-static _Thread_local const char *dtype_hint;
-const char *cxi_dtype_hint_use(const char *hint) {
-  const char *before = dtype_hint;
-  dtype_hint = hint;
+static _Thread_local cxi_dtype_hints dtype_hints;
+cxi_dtype_hints cxi_dtype_hints_use(cxi_dtype_hints hints) {
+  const cxi_dtype_hints before = dtype_hints;
+  dtype_hints = hints;
   return before;
+}
+static const char *hint_for(cx_code code, const char *text) {
+  for (uint32_t i = 0; code == CX_EDTYPE && i < dtype_hints.n; i++)
+    if (strstr(text, cxi_dtype_name(dtype_hints.hints[i].dtype)))
+      return dtype_hints.hints[i].text;
+  return "";
 }
 
 cx cxi_report(cx_code code, const char *text) {
@@ -64,7 +71,7 @@ cx cxi_report(cx_code code, const char *text) {
   const cxi_name site = site_of(ctx);
   char message[sizeof homeless.text], scopes[160];
   describe_scopes(ctx, scopes, sizeof scopes);
-  const char *hint = code == CX_EDTYPE && dtype_hint ? dtype_hint : "";
+  const char *hint = hint_for(code, text);
   if (site)
     snprintf(message, sizeof message, "%s: %s%s%s", cxi_name_text(site), text,
              hint, scopes);

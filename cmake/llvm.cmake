@@ -18,7 +18,7 @@ if(LLVM_C_INCLUDE AND LLVM_C_LIBRARY)
   # What it shares with the library, as a copy of its own: no state.
   set(shared backends/cpu/kernels_find.c base/alloc.c base/arena.c base/dtype.c
     base/error.c base/size.c base/view.c
-    lower/loop_layout.c lower/place.c lower/windows.c)
+    lower/loop_layout.c lower/place.c lower/stages.c lower/windows.c)
   list(TRANSFORM shared PREPEND ${PROJECT_SOURCE_DIR}/src/)
   add_library(calx_llvm MODULE ${emitter} ${shared})
   target_include_directories(calx_llvm PRIVATE

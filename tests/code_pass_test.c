@@ -56,6 +56,41 @@ static const char *const passes[] = {
 };
 enum { N_PASSES = sizeof passes / sizeof *passes };
 
+/* With reductions: several loops over a row. */
+static const char *const rows_passes[] = {
+  /* softmax, then what is left of it after another sum */
+  "program @f(%0: f32[ROWS,N]) {"
+  " %1: f32[ROWS] = reduce_max[axes=(1)] %0"
+  " %2: f32[ROWS,N] = broadcast_in_dim[shape=(ROWS,N), map=(0)] %1"
+  " %3: f32[ROWS,N] = sub %0, %2 %4: f32[ROWS,N] = exp %3"
+  " %5: f32[ROWS] = reduce_sum[axes=(1)] %4"
+  " %6: f32[ROWS,N] = broadcast_in_dim[shape=(ROWS,N), map=(0)] %5"
+  " %7: f32[ROWS,N] = div %4, %6 %8: f32[ROWS] = log %5"
+  " %9: f32[ROWS] = add %8, %1 %10: f32[ROWS,N] = mul %7, %3"
+  " %11: f32[ROWS] = reduce_min[axes=(1)] %10 return %7, %9, %11 }",
+  /* layer norm of halves with a scale per column and a number per row */
+  "program @f(%0: f16[ROWS,N], %1: f16[N], %2: f16[ROWS]) {"
+  " %3: f16[ROWS] = reduce_sum[axes=(1)] %0 %4: f16[ROWS] = mul %3, 0.125: "
+  "f16 %5: f16[ROWS,N] = broadcast_in_dim[shape=(ROWS,N), map=(0)] %4"
+  " %6: f16[ROWS,N] = sub %0, %5 %7: f16[ROWS,N] = square %6"
+  " %8: f16[ROWS] = reduce_sum[axes=(1)] %7 %9: f16[ROWS] = add %8, %2"
+  " %10: f16[ROWS] = rsqrt %9"
+  " %11: f16[ROWS,N] = broadcast_in_dim[shape=(ROWS,N), map=(0)] %10"
+  " %12: f16[ROWS,N] = mul %6, %11"
+  " %13: f16[ROWS,N] = broadcast_in_dim[shape=(ROWS,N), map=(1)] %1"
+  " %14: f16[ROWS,N] = mul %12, %13 return %14, %9 }",
+  /* bytes, f64, a choice that crosses, products */
+  "program @f(%0: i8[ROWS,N], %1: f64[ROWS,N]) {"
+  " %2: i8[ROWS] = reduce_max[axes=(1)] %0"
+  " %3: i8[ROWS,N] = broadcast_in_dim[shape=(ROWS,N), map=(0)] %2"
+  " %4: bool[ROWS,N] = lt %0, %3 %5: f64[ROWS,N] = select %4, %1, 0.5: f64"
+  " %6: f64[ROWS] = reduce_prod[axes=(1)] %5"
+  " %7: f64[ROWS,N] = broadcast_in_dim[shape=(ROWS,N), map=(0)] %6"
+  " %8: f64[ROWS,N] = sub %5, %7 %9: f64[ROWS,N] = select %4, %8, %1"
+  " %10: f64[ROWS] = reduce_sum[axes=(1)] %9 return %9, %10 }",
+};
+enum { N_ROWS_PASSES = sizeof rows_passes / sizeof *rows_passes };
+
 /* The program with numbers for its words. */
 static const char *text_of(const char *pass, int rows, int n) {
   static char text[4096];
@@ -107,6 +142,26 @@ static void test_bits(void **state) {
   /* other lengths run the same code */
   assert_true(after.made - before.made < 4 * N_PASSES);
   assert_int_equal(after.failed, before.failed);
+}
+
+/* Rows of fewer and of more elements than a reduction has lanes. */
+static void test_rows(void **state) {
+  (void)state;
+  static const int sizes[][2] = { { 3, 2 },    { 5, 17 }, { 4, 63 },
+                                  { 4, 64 },   { 7, 65 }, { 1, 1000 },
+                                  { 300, 200 } };
+  if (!loops_there()) skip();
+  cxi_code_set(CX_LOOPS_NOW);
+  const cxi_code_stats before = cxi_code_now();
+  for (int i = 0; i < N_ROWS_PASSES; i++)
+    for (size_t k = 0; k < sizeof sizes / sizeof *sizes; k++) {
+      check(rows_passes[i], sizes[k][0], sizes[k][1], 1);
+      check(rows_passes[i], sizes[k][0], sizes[k][1], 2);
+    }
+  const cxi_code_stats after = cxi_code_now();
+  assert_int_equal(after.failed, before.failed);
+  if (cxi_isa_now() == CXI_ISA_AVX512)
+    assert_true(after.passes > before.passes + 6 * N_ROWS_PASSES);
 }
 
 /* -- functions ------------------------------------------------------------- */
@@ -240,6 +295,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
     cmocka_unit_test_setup_teardown(test_when, loops_begin, loops_end),
     cmocka_unit_test_setup_teardown(test_bits, loops_begin, loops_end),
+    cmocka_unit_test_setup_teardown(test_rows, loops_begin, loops_end),
     cmocka_unit_test_setup_teardown(test_functions, loops_begin, loops_end),
     cmocka_unit_test_setup_teardown(test_refused, loops_begin, loops_end),
   };

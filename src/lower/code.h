@@ -32,10 +32,12 @@ typedef bool cxi_code_run(char **body, char **cond, char *const *other,
 
 /* Columns [column, column_end) of rows [row, row_end) of a fused unit whose
  * rows have n elements; at[]: its operands' first elements, then its results'.
- * Ranges of one run are disjoint, from any threads. */
+ * With reductions the columns are whole rows, and `room` has 8 n bytes for each
+ * equation that crosses (stages.c). Ranges of one run are disjoint, from any
+ * threads. */
 typedef void cxi_code_range(char *const *at, int64_t n, int64_t row,
                             int64_t row_end, int64_t column, int64_t column_end,
-                            const void *const *table);
+                            char *room, const void *const *table);
 
 /* Either of them. */
 typedef void cxi_code_entry(void);

@@ -161,7 +161,8 @@ static void run_blocks(running *r, int64_t first, int64_t last, char *scratch) {
 }
 
 /* Blocks first .. last - 1 as ranges: rows as a whole, or parts of each. */
-static void run_code(const running *r, int64_t first, int64_t last) {
+static void run_code(const running *r, int64_t first, int64_t last,
+                     char *room) {
   const cxi_pass *f = r->f;
   cxi_code_range *run = (cxi_code_range *)r->code->entry;
   while (first < last) {
@@ -174,7 +175,7 @@ static void run_code(const running *r, int64_t first, int64_t last) {
     }
     set_block(f, end - 1, &to);
     run(r->at, f->n, from.row, to.row + to.rows, from.column, to.column + to.n,
-        r->code->table);
+        room, r->code->table);
     first = end;
   }
 }
@@ -187,7 +188,8 @@ static void run_task(void *argument, int64_t i) {
                            ? first + f->task_blocks
                            : f->n_blocks;
   if (r->code) {
-    run_code(r, first, last);
+    _Alignas(64) char room[CXI_STACK_SCRATCH];
+    run_code(r, first, last, room);
   } else if (f->scratch_bytes > CXI_STACK_SCRATCH) {
     run_blocks(r, first, last,
                (char *)cxi_at(r->bases, f->scratch) +

@@ -165,6 +165,12 @@ LLVMValueRef cxi_reduce_chunks(cxi_codegen *e, cxi_prim prim, cx_dtype type,
                                const cxi_chunk *chunks,
                                const LLVMValueRef *values);
 bool cxi_reduce_takes(cxi_prim prim, cx_dtype type, cx_dtype result, int64_t n);
+/* The lanes of the definition as one vector: before the first element, and one
+ * element a lane more, where the mask says that there is one. */
+LLVMValueRef cxi_reduce_empty(cxi_codegen *e, cxi_prim prim, cx_dtype type);
+LLVMValueRef cxi_reduce_more(cxi_codegen *e, cxi_prim prim, cx_dtype type,
+                             LLVMValueRef lanes, LLVMValueRef x,
+                             LLVMValueRef mask);
 
 /* move.c: a copy of elements, both sides by strides over one shape. */
 typedef struct cxi_copying {

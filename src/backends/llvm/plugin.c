@@ -58,17 +58,17 @@ static void open_function(cxi_codegen *e, bool loop) {
   e->i1 = LLVMInt1TypeInContext(e->c);
   LLVMTypeRef of_loop[] = { e->ptr, e->ptr, e->ptr, e->i64, e->ptr, e->ptr };
   LLVMTypeRef of_range[] = { e->ptr, e->i64, e->i64, e->i64,
-                             e->i64, e->i64, e->ptr };
+                             e->i64, e->i64, e->ptr, e->ptr };
   e->function = LLVMAddFunction(
       e->module, function_name,
       loop ? LLVMFunctionType(e->i8, of_loop, 6, false)
-           : LLVMFunctionType(LLVMVoidTypeInContext(e->c), of_range, 7, false));
+           : LLVMFunctionType(LLVMVoidTypeInContext(e->c), of_range, 8, false));
   snprintf(bits, sizeof bits, "%d", (int)(8 * e->vector_bytes));
   set_attribute(e, "prefer-vector-width", bits);
   set_attribute(e, "min-legal-vector-width", bits);
   set_attribute(e, "nounwind", "");
   e->running = loop ? LLVMGetParam(e->function, 4) : NULL;
-  e->table = LLVMGetParam(e->function, loop ? 5 : 6);
+  e->table = LLVMGetParam(e->function, loop ? 5 : 7);
   e->locals = LLVMCreateBuilderInContext(e->c);
   e->b = LLVMCreateBuilderInContext(e->c);
   LLVMPositionBuilderAtEnd(e->locals, cxi_block(e, "variables"));

@@ -1,5 +1,9 @@
 /* range.c - a fused unit outside loops: a range of its elements as code.
  *
+ * Reductions make it several loops over each row (lower/stages.c). Their 64
+ * lanes are a vector, absent ones neutral; what a later loop reads waits in
+ * `room`.
+ *
  * The function is given columns [column, column_end) of rows [row, row_end).
  * A row's own values come first, then a loop takes some registers full of
  * elements through all equations. The last ones may have fewer: where the
@@ -8,20 +12,25 @@
  * not. */
 #include "backends/llvm/emit.h"
 #include "base/dtype.h"
+#include "base/lanes.h"
 
 typedef struct range {
   cxi_codegen *e;
   const cxi_unit *u;
-  int64_t rows, columns;     /* of the unit: for covers alone */
-  int lanes;                 /* of the values at hand */
-  LLVMValueRef at, n;        /* of the function */
-  LLVMValueRef row, column;  /* at hand */
-  LLVMValueRef mask;         /* of lanes that there are; NULL: all */
-  LLVMValueRef *pointers;    /* by operand, then by result */
-  LLVMValueRef *once;        /* by operand: the only element; NULL: more */
-  LLVMValueRef *of_row;      /* by operand: the row's element */
-  LLVMValueRef *of_elements; /* by operand: those of the register at hand */
-  LLVMValueRef *values;      /* by equation */
+  int64_t rows, columns;       /* of the unit: for covers alone */
+  int lanes;                   /* of the values at hand */
+  LLVMValueRef at, n;          /* of the function */
+  LLVMValueRef row, column;    /* at hand */
+  LLVMValueRef mask;           /* of lanes that there are; NULL: all */
+  LLVMValueRef *pointers;      /* by operand, then by result */
+  LLVMValueRef *once;          /* by operand: the only element; NULL: more */
+  LLVMValueRef *of_row;        /* by operand: the row's element */
+  LLVMValueRef *of_elements;   /* by operand: those of the register at hand */
+  LLVMValueRef *values;        /* by equation */
+  uint32_t n_stages, stage;    /* loops over a row; the one at hand */
+  uint32_t *stages, *crossing; /* by equation (lower/stages.c) */
+  LLVMValueRef *lanes_of;      /* by equation that reduces: so far */
+  LLVMValueRef room;           /* of the function, for what crosses */
 } range;
 
 /* -- what is taken --------------------------------------------------------- */
@@ -45,9 +54,28 @@ static cxi_operation operation_of(const cxi_unit *u, const cxi_op *op) {
   return o;
 }
 
+/* As tier 0's kernels do: f16 and bf16 by way of f32. */
+static cx_dtype reduced_type(const range *x, const cxi_op *op) {
+  const cx_dtype type = cxi_source_type(x->u, op, 0);
+  return cxi_is_half(type) ? CX_F32 : type;
+}
+
+/* The lanes of the definition are four registers of f32: of all machines that
+ * are known here only one has as many. */
+static bool takes_reduction(const range *x, const cxi_op *op) {
+  const cx_dtype type = reduced_type(x, op);
+  const cxi_source *s = &x->u->sources[op->in];
+  return x->e->vector_bytes == 64 && op->type == cxi_source_type(x->u, op, 0) &&
+         op->row->prim != CXI_PRIM_argmax && op->row->prim != CXI_PRIM_argmin &&
+         cxi_reduce_takes(op->row->prim, type, type, CXI_LANES) &&
+         (s->fused ||
+          cxi_operand_cover(&x->u->operands[s->index], false, x->rows,
+                            x->columns) != CXI_COVER_OTHER);
+}
+
 static bool takes_op(const range *x, const cxi_op *op) {
   const cxi_operation o = operation_of(x->u, op);
-  if (op->reduces) return false;
+  if (op->reduces) return takes_reduction(x, op);
   if (op->row->prim == CXI_PRIM_iota)
     return !cxi_is_half(op->type) &&
            cxi_index_cover(x->u, op, x->rows, x->columns) != CXI_COVER_OTHER;
@@ -64,7 +92,7 @@ static bool takes_op(const range *x, const cxi_op *op) {
 
 /* A chain of operations waits for each: several registers go side by side, of
  * random bits, whose chain is longest, as many as in tier 0's kernel. */
-enum { SIDE_BY_SIDE = 2, BITS_SIDE_BY_SIDE = 4, MOST_LANES = 64 };
+enum { SIDE_BY_SIDE = 2, BITS_SIDE_BY_SIDE = 4, MOST_LANES = CXI_LANES };
 
 /* As many lanes as the widest value leaves; a generator works on words. */
 static int find_lanes(const range *x) {
@@ -80,6 +108,8 @@ static int find_lanes(const range *x) {
       if (bytes > widest) widest = bytes;
     }
   }
+  for (uint32_t i = 0; i < x->u->n_ops; i++)
+    if (x->u->ops[i].reduces) return CXI_LANES;
   const int lanes = registers * (int)(x->e->vector_bytes / (int64_t)widest);
   return lanes < MOST_LANES ? lanes : MOST_LANES;
 }
@@ -110,12 +140,14 @@ static LLVMValueRef load_at(const range *x, uint32_t k, LLVMValueRef i,
                        lanes, lanes == 1 ? NULL : x->mask);
 }
 
-/* Each operand that an equation reads on the level, with its cover there. */
+/* Each operand that an equation reads, with its cover on that level; elements
+ * in the loop at hand alone. */
 typedef void visit(range *x, uint32_t k, cxi_cover cover, bool per_row);
-static void for_operands(range *x, visit *f) {
+static void for_operands(range *x, visit *f, bool at_hand) {
   for (uint32_t i = 0; i < x->u->n_ops; i++) {
     const cxi_op *op = &x->u->ops[i];
     const bool per_row = cxi_reads_rows(x->u, op);
+    if (at_hand && x->stages[i] != x->stage) continue;
     for (uint32_t k = 0; k < op->n_in && !generates(op); k++) {
       const cxi_source *s = &x->u->sources[op->in + k];
       if (s->fused) continue;
@@ -161,11 +193,30 @@ static LLVMValueRef operand(const range *x, uint32_t k, bool per_row) {
   }
 }
 
+/* Where the elements of an equation wait for a later loop. */
+static LLVMValueRef crossing_at(const range *x, uint32_t i, cx_dtype type) {
+  cxi_codegen *e = x->e;
+  const LLVMValueRef first = LLVMBuildMul(
+      e->b, x->n, cxi_int(e, 8 * ((int64_t)x->crossing[i] - 1)), "");
+  return cxi_element(e, type, cxi_element(e, CX_U8, x->room, first), x->column);
+}
+
+/* f16 and bf16 stay as they are in registers. */
+static cx_dtype crossing_type(cx_dtype type) {
+  return cxi_is_half(type) ? CX_F32 : type;
+}
+
 static LLVMValueRef value(const range *x, const cxi_op *op, uint32_t k) {
   const cxi_source *s = &x->u->sources[op->in + k];
   const bool per_row = cxi_reads_rows(x->u, op);
   if (!s->fused) return operand(x, s->index, per_row);
   const LLVMValueRef v = x->values[s->index];
+  const cxi_op *from = &x->u->ops[s->index];
+  if (!from->per_row && x->stages[s->index] < x->stage) {
+    const cx_dtype type = crossing_type(from->type);
+    return cxi_load_some(x->e, type, crossing_at(x, s->index, type), x->lanes,
+                         x->mask);
+  }
   return !per_row && on_rows(x->u, &x->u->ops[s->index])
              ? cxi_splat(x->e, v, x->lanes)
              : v;
@@ -241,18 +292,77 @@ static LLVMValueRef emit_op(const range *x, const cxi_op *op) {
                                       : cxi_operation_emit(x->e, &o);
 }
 
-static void emit_ops(range *x, bool rows) {
+static void store_result(const range *x, uint32_t i, bool row) {
   cxi_codegen *e = x->e;
+  const cxi_op *op = &x->u->ops[i];
+  if (op->result >= 0)
+    cxi_store_some(
+        e, op->type,
+        cxi_element(e, op->type,
+                    x->pointers[x->u->n_operands + (uint32_t)op->result],
+                    row ? x->row : element(x)),
+        x->values[i], row ? 1 : x->lanes,
+        row || x->lanes == 1 ? NULL : x->mask);
+  if (row || !x->crossing[i]) return;
+  const cx_dtype type = crossing_type(op->type);
+  cxi_store_some(e, type, crossing_at(x, i, type), x->values[i], x->lanes,
+                 x->mask);
+}
+
+/* -- reductions ------------------------------------------------------------ */
+
+/* Its lanes are a variable, which LLVM keeps in registers. */
+static void open_reductions(range *x) {
   for (uint32_t i = 0; i < x->u->n_ops; i++) {
     const cxi_op *op = &x->u->ops[i];
-    if (on_rows(x->u, op) != rows) continue;
+    if (!op->reduces || x->stages[i] != x->stage) continue;
+    const LLVMValueRef empty =
+        cxi_reduce_empty(x->e, op->row->prim, reduced_type(x, op));
+    if (!x->lanes_of[i]) x->lanes_of[i] = cxi_local_of(x->e, LLVMTypeOf(empty));
+    LLVMBuildStore(x->e->b, empty, x->lanes_of[i]);
+  }
+}
+
+static void add_to_lanes(range *x, uint32_t i) {
+  cxi_codegen *e = x->e;
+  const cxi_op *op = &x->u->ops[i];
+  const cx_dtype type = reduced_type(x, op);
+  const LLVMValueRef lanes = LLVMBuildLoad2(
+      e->b, cxi_value_type(e, type, CXI_LANES), x->lanes_of[i], "");
+  LLVMBuildStore(
+      e->b,
+      cxi_reduce_more(e, op->row->prim, type, lanes, value(x, op, 0), x->mask),
+      x->lanes_of[i]);
+}
+
+static void close_reductions(range *x) {
+  cxi_codegen *e = x->e;
+  const cxi_chunk all = { 0, CXI_LANES };
+  for (uint32_t i = 0; i < x->u->n_ops; i++) {
+    const cxi_op *op = &x->u->ops[i];
+    if (!op->reduces || x->stages[i] != x->stage) continue;
+    const cx_dtype type = reduced_type(x, op);
+    const LLVMValueRef lanes = LLVMBuildLoad2(
+        e->b, cxi_value_type(e, type, CXI_LANES), x->lanes_of[i], "");
+    LLVMValueRef sum = cxi_reduce_chunks(e, op->row->prim, type, type,
+                                         CXI_LANES, 1, &all, &lanes);
+    if (cxi_is_half(op->type))
+      sum =
+          cxi_half_widen(e, op->type, cxi_half_narrow(e, op->type, sum, 1), 1);
+    x->values[i] = sum;
+    store_result(x, i, true);
+  }
+}
+
+/* Those of the loop at hand: before it the row's, in it the elements'. */
+static void emit_ops(range *x, bool rows) {
+  for (uint32_t i = 0; i < x->u->n_ops; i++) {
+    const cxi_op *op = &x->u->ops[i];
+    if (x->stages[i] != x->stage) continue;
+    if (op->reduces && !rows) add_to_lanes(x, i);
+    if (op->reduces || on_rows(x->u, op) != rows) continue;
     x->values[i] = emit_op(x, op);
-    if (op->result < 0) continue;
-    const LLVMValueRef to = cxi_element(
-        e, op->type, x->pointers[x->u->n_operands + (uint32_t)op->result],
-        rows ? x->row : element(x));
-    cxi_store_some(e, op->type, to, x->values[i], rows ? 1 : x->lanes,
-                   rows || x->lanes == 1 ? NULL : x->mask);
+    store_result(x, i, rows);
   }
 }
 
@@ -277,17 +387,14 @@ static void emit_columns(range *x, LLVMValueRef first, LLVMValueRef end,
                             cxi_splat(e, rest, lanes), "");
   }
   forget(x, x->of_elements);
-  for_operands(x, load_elements);
+  for_operands(x, load_elements, true);
   emit_ops(x, false);
   cxi_for_close(e, &loop);
 }
 
-static void emit_row(range *x, LLVMValueRef column, LLVMValueRef column_end,
-                     int lanes) {
+static void emit_loop(range *x, LLVMValueRef column, LLVMValueRef column_end,
+                      int lanes) {
   cxi_codegen *e = x->e;
-  forget(x, x->of_row);
-  for_operands(x, load_row);
-  emit_ops(x, true);
   if (e->vector_bytes == 64) {
     emit_columns(x, column, column_end, lanes, true);
     return;
@@ -297,6 +404,27 @@ static void emit_row(range *x, LLVMValueRef column, LLVMValueRef column_end,
   const LLVMValueRef full = LLVMBuildSub(e->b, column_end, rest, "");
   emit_columns(x, column, full, lanes, false);
   emit_columns(x, full, column_end, 1, false);
+}
+
+static bool has_elements(const range *x) {
+  for (uint32_t i = 0; i < x->u->n_ops; i++)
+    if (x->stages[i] == x->stage &&
+        (x->u->ops[i].reduces || !on_rows(x->u, &x->u->ops[i])))
+      return true;
+  return false;
+}
+
+static void emit_row(range *x, LLVMValueRef column, LLVMValueRef column_end,
+                     int lanes) {
+  forget(x, x->of_row);
+  for_operands(x, load_row, false);
+  for (x->stage = 0; x->stage < x->n_stages; x->stage++) {
+    emit_ops(x, true);
+    if (!has_elements(x)) continue;
+    open_reductions(x);
+    emit_loop(x, column, column_end, lanes);
+    close_reductions(x);
+  }
 }
 
 void cxi_range_emit(cxi_codegen *e, const cxi_unit *unit) {
@@ -309,13 +437,21 @@ void cxi_range_emit(cxi_codegen *e, const cxi_unit *unit) {
               .once = cxi_values(e, unit->n_operands),
               .of_row = cxi_values(e, unit->n_operands),
               .of_elements = cxi_values(e, unit->n_operands),
-              .values = cxi_values(e, unit->n_ops) };
+              .values = cxi_values(e, unit->n_ops),
+              .lanes_of = cxi_values(e, unit->n_ops),
+              .stages =
+                  cxi_scratch((unit->n_ops + (size_t)1) * sizeof(uint32_t)),
+              .crossing =
+                  cxi_scratch((unit->n_ops + (size_t)1) * sizeof(uint32_t)),
+              .room = LLVMGetParam(e->function, 6) };
   cxi_unit_extents(unit, &x.rows, &x.columns);
+  e->short_of_memory |= !x.stages || !x.crossing;
   if (e->short_of_memory) return;
+  x.n_stages = cxi_unit_stages(unit, x.stages, x.crossing);
   for (uint32_t i = 0; i < n; i++)
     x.pointers[i] = LLVMBuildLoad2(
         e->b, e->ptr, cxi_after(e, x.at, (int64_t)sizeof(char *) * i), "");
-  for_operands(&x, load_once);
+  for_operands(&x, load_once, false);
   cxi_for loop = cxi_for_range(e, LLVMGetParam(e->function, 2),
                                LLVMGetParam(e->function, 3), 1);
   x.row = loop.i;

@@ -348,10 +348,10 @@ static void grow_by(gen *g, uint32_t n) {
   for (uint32_t tries = 0; n > 0 && tries < 200; tries++) {
     cxi_prim prim = CXI_PRIM_NONE;
     if (g->depth > 0 && gen_one_in(g, 6))
-      prim = (cxi_prim[]){
-        CXI_PRIM_scan,       CXI_PRIM_cond,       CXI_PRIM_jit,
-        CXI_PRIM_checkpoint, CXI_PRIM_custom_vjp, CXI_PRIM_custom_jvp
-      }[gen_draw(g, 6)];
+      prim = (cxi_prim[]){ CXI_PRIM_scan,       CXI_PRIM_cond,
+                           CXI_PRIM_jit,        CXI_PRIM_checkpoint,
+                           CXI_PRIM_custom_vjp, CXI_PRIM_custom_jvp,
+                           CXI_PRIM_custom_vmap }[gen_draw(g, 7)];
     if (grow(g, prim)) n--;
   }
 }

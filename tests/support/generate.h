@@ -24,6 +24,9 @@ generate_options generate_options_of(uint64_t seed);
 const cxi_program *generate(uint64_t seed, const generate_options *options,
                             cxi_error *error);
 
+/* Functions of this name have rules that are not their derivatives. */
+#define GENERATED_BENT "bent"
+
 /* Why no program has this primitive; NULL: they have. */
 const char *generate_never(cxi_prim prim);
 
@@ -49,6 +52,7 @@ gen_maker *gen_index_of(cxi_prim prim);
 gen_maker *gen_reduce_of(cxi_prim prim);
 gen_maker *gen_product_of(cxi_prim prim);
 gen_maker *gen_control_of(cxi_prim prim);
+gen_maker gen_custom_jvp, gen_custom_vjp, gen_custom_vmap;
 bool gen_from_example(gen *g, cxi_prim prim);
 
 uint32_t gen_draw(gen *g, uint32_t n);       /* 0 .. n-1 */
@@ -75,6 +79,11 @@ void gen_put(gen *g, cx value);
 bool gen_emit(gen *g, cxi_prim prim, const void *params, uint32_t n_in,
               const cx *in);
 
+/* Parameters and operands of equations with bodies: so many at most. */
+enum { GEN_FEW = 16 };
+/* A body with results of any types, on operands in[0..*n); NULL: none. With a
+ * reference. */
+const cxi_program *gen_some_body(gen *g, uint32_t n_out, uint32_t *n, cx *in);
 /* A body on inputs of these types and captures of its own, whose types are
  * appended to in[*n_in...] (room for GEN_INPUTS). Its results are of the types
  * in `out`, if there is such a list, else of any. With a reference. */

@@ -3,39 +3,32 @@
 
 #include <string.h>
 
-#include "primitives/custom.h"
-#include "support/verdict.h"
 #include "transforms/transforms.h"
-
-enum { FEW = 16 };
 
 static cxi_type some_type(gen *g, unsigned accept) {
   return cxi_type_at(gen_pick(g, accept, 0));
 }
 
-/* Operands of the types; those before `given` are there. */
-static void wanted(gen *g, uint32_t given, uint32_t n, const cxi_type *types,
-                   cx *in) {
-  for (uint32_t i = given; i < n; i++) in[i] = gen_want(g, types[i]);
+/* Operands of the types. */
+static void wanted(gen *g, uint32_t n, const cxi_type *types, cx *in) {
+  for (uint32_t i = 0; i < n; i++) in[i] = gen_want(g, types[i]);
 }
 
-/* A body with results of any types, on operands in[]; NULL: none. */
-static const cxi_program *some_body(gen *g, uint32_t n_out, uint32_t *n,
-                                    cx *in) {
-  cxi_type types[FEW];
+const cxi_program *gen_some_body(gen *g, uint32_t n_out, uint32_t *n, cx *in) {
+  cxi_type types[GEN_FEW];
   *n = gen_draw(g, 3);
   for (uint32_t i = 0; i < *n; i++) types[i] = some_type(g, CXI_ACCEPT_ANY);
   const cxi_program *body = gen_body(g, n, types, n_out, NULL);
-  if (body) wanted(g, 0, *n, types, in);
+  if (body) wanted(g, *n, types, in);
   return body;
 }
 
 /* -- calls ---------------------------------------------------------------- */
 
 static bool some_jit(gen *g, cxi_prim prim) {
-  cx in[FEW];
+  cx in[GEN_FEW];
   uint32_t n;
-  cxi_jit_params p = { .body = some_body(g, 1 + gen_draw(g, 3), &n, in) };
+  cxi_jit_params p = { .body = gen_some_body(g, 1 + gen_draw(g, 3), &n, in) };
   if (!p.body) return false;
   bool ok = gen_emit(g, prim, &p, n, in);
   if (gen_one_in(g, 3)) ok = gen_emit(g, prim, &p, n, in) && ok;
@@ -47,104 +40,17 @@ static bool some_checkpoint(gen *g, cxi_prim prim) {
   static const char *const policies[] = { "nothing", "everything",
                                           "dots",    "dots_no_batch",
                                           "names",   "all_but_names" };
-  cx in[FEW];
+  cx in[GEN_FEW];
   uint32_t n;
   const cxi_name names[] = { cxi_name_of("kept") };
   const cxi_checkpoint_params p = {
-    .body = some_body(g, 1 + gen_draw(g, 3), &n, in),
+    .body = gen_some_body(g, 1 + gen_draw(g, 3), &n, in),
     .policy = cxi_name_of(policies[gen_draw(g, 6)]),
     .names = { gen_draw(g, 2), names }
   };
   if (!p.body) return false;
   const bool ok = gen_emit(g, prim, &p, n, in);
   cxi_program_release(p.body);
-  return ok;
-}
-
-/* -- derivatives of their own: the true ones, by another way -------------- */
-
-static void all_floats(const cxi_program *p, bool *in, bool *out) {
-  for (uint32_t i = 0; i < p->n_in; i++)
-    in[i] = cxi_type_is_float(p->values[i].type);
-  for (uint32_t i = 0; i < p->n_out; i++)
-    out[i] = cxi_type_is_float(cxi_output_type(p, i));
-}
-
-static bool some_custom_jvp(gen *g, cxi_prim prim) {
-  cx in[FEW];
-  uint32_t n;
-  bool wrt[FEW], outs[FEW], nonzero[FEW];
-  cxi_error error = { 0 };
-  cxi_custom_jvp_params p = { .body =
-                                  some_body(g, 1 + gen_draw(g, 2), &n, in) };
-  if (!p.body) return false;
-  cxi_hold_enter();
-  all_floats(p.body, wrt, outs);
-  p.rule = cxi_jvp(p.body, wrt, outs, false, nonzero, &error);
-  const bool ok = p.rule && !has_primitive(p.rule, CXI_PRIM_custom_lin) &&
-                  gen_emit(g, prim, &p, n, in);
-  cxi_hold_leave();
-  cxi_program_release(p.body);
-  return ok;
-}
-
-/* Cotangents from residuals: the inputs again. (xs, ct ys) -> ct xs */
-static const cxi_program *bwd_of(const cxi_program *vjp,
-                                 const cxi_program *body) {
-  uint32_t keep[FEW], n = 0;
-  cxi_error error = { 0 };
-  for (uint32_t i = body->n_out; i < vjp->n_out; i++) keep[n++] = i;
-  return cxi_select_program(vjp, NULL, n, keep, &error);
-}
-
-/* x -> (ys, xs) */
-static const cxi_program *fwd_of(const cxi_program *body) {
-  cxi_builder b;
-  cxi_error error = { 0 };
-  cx in[FEW], out[2 * FEW];
-  cxi_builder_open(&b);
-  for (uint32_t i = 0; i < body->n_in; i++)
-    in[i] = cxi_builder_input(&b, body->values[i].type);
-  cxi_replay(body, in, out);
-  memcpy(out + body->n_out, in, body->n_in * sizeof *in);
-  return cxi_builder_finish(&b, cxi_name_of("fwd"), body->n_in, in,
-                            body->n_out + body->n_in, out, &error);
-}
-
-static bool emit_custom(gen *g, cxi_prim prim, const cxi_program *body,
-                        uint32_t n, const cx *in) {
-  bool wrt[FEW], outs[FEW];
-  cxi_error error = { 0 };
-  all_floats(body, wrt, outs);
-  const cxi_program *vjp = cxi_vjp(body, wrt, outs, &error);
-  const cxi_program *bwd = vjp ? bwd_of(vjp, body) : NULL;
-  const cxi_program *fwd = bwd ? fwd_of(body) : NULL;
-  bool ok = false;
-  if (fwd && prim == CXI_PRIM_custom_vjp) {
-    const cxi_custom_vjp_params p = { .body = body, .fwd = fwd, .bwd = bwd };
-    ok = gen_emit(g, prim, &p, n, in);
-  } else if (prim == CXI_PRIM_composite) {
-    const bool plain = !fwd || gen_draw(g, 2);
-    const cxi_composite_params p = { .name = cxi_name_of("whole"),
-                                     .body = body,
-                                     .fwd = plain ? NULL : fwd,
-                                     .bwd = plain ? NULL : bwd,
-                                     .number = 0.5 };
-    ok = gen_emit(g, prim, &p, n, in);
-  }
-  cxi_program_release(fwd);
-  return ok;
-}
-
-static bool some_custom_vjp(gen *g, cxi_prim prim) {
-  cx in[FEW];
-  uint32_t n;
-  const cxi_program *body = some_body(g, 1 + gen_draw(g, 2), &n, in);
-  if (!body) return false;
-  cxi_hold_enter();
-  const bool ok = emit_custom(g, prim, body, n, in);
-  cxi_hold_leave();
-  cxi_program_release(body);
   return ok;
 }
 
@@ -155,7 +61,7 @@ static const cxi_program *consts_first(const cxi_program *body,
                                        uint32_t n_own) {
   cxi_builder b;
   cxi_error error = { 0 };
-  cx in[FEW], own[FEW], out[FEW];
+  cx in[GEN_FEW], own[GEN_FEW], out[GEN_FEW];
   const uint32_t n = body->n_in, n_consts = n - n_own;
   cxi_builder_open(&b);
   for (uint32_t i = 0; i < n; i++)
@@ -172,8 +78,8 @@ static cxi_type element_of(cxi_type xs) {
 }
 
 static bool some_scan(gen *g, cxi_prim prim) {
-  cxi_type types[FEW], out[FEW], xs_types[3];
-  cx in[FEW];
+  cxi_type types[GEN_FEW], out[GEN_FEW], xs_types[3];
+  cx in[GEN_FEW];
   const uint32_t n_carry = gen_draw(g, 3), n_xs = gen_draw(g, 3);
   const int64_t length = gen_one_in(g, 12) ? 0 : 1 + (int64_t)gen_draw(g, 4);
   for (uint32_t i = 0; i < n_carry; i++)
@@ -217,7 +123,7 @@ static const cxi_program *widened(const cxi_program *body, uint32_t n_own,
                                   const cxi_type *types) {
   cxi_builder b;
   cxi_error error = { 0 };
-  cx in[2 * FEW], own[FEW], out[FEW];
+  cx in[2 * GEN_FEW], own[GEN_FEW], out[GEN_FEW];
   cxi_builder_open(&b);
   for (uint32_t i = 0; i < n; i++) in[i] = cxi_builder_input(&b, types[i]);
   for (uint32_t i = 0; i < body->n_in; i++)
@@ -228,8 +134,8 @@ static const cxi_program *widened(const cxi_program *body, uint32_t n_own,
 
 static bool some_cond(gen *g, cxi_prim prim) {
   enum { BRANCHES = 3 };
-  cxi_type types[FEW], all[2 * FEW], out[FEW];
-  cx in[2 * FEW + 1];
+  cxi_type types[GEN_FEW], all[2 * GEN_FEW], out[GEN_FEW];
+  cx in[2 * GEN_FEW + 1];
   const cxi_program *body[BRANCHES] = { NULL }, *whole[BRANCHES] = { NULL };
   uint32_t first[BRANCHES], n = gen_draw(g, 3);
   const uint32_t n_own = n, n_out = 1 + gen_draw(g, 2);
@@ -241,7 +147,7 @@ static bool some_cond(gen *g, cxi_prim prim) {
     uint32_t n_in = n_own;
     memcpy(types, all, n_own * sizeof *types);
     body[k] = gen_body(g, &n_in, types, n_out, out);
-    ok = body[k] && n + n_in - n_own <= 2 * FEW;
+    ok = body[k] && n + n_in - n_own <= 2 * GEN_FEW;
     first[k] = n;
     for (uint32_t i = n_own; ok && i < n_in; i++) all[n++] = types[i];
   }
@@ -252,7 +158,7 @@ static bool some_cond(gen *g, cxi_prim prim) {
   if (ok) {
     in[0] = cxi_clamp(cxi_integer(CX_I32, 0), gen_of(g, CX_I32, (cx_dims){ 0 }),
                       cxi_integer(CX_I32, branches - 1));
-    wanted(g, 0, n, all, in + 1);
+    wanted(g, n, all, in + 1);
     const cxi_cond_params p = { .branches = { branches, whole } };
     ok = gen_emit(g, prim, &p, n + 1, in);
   }
@@ -269,7 +175,7 @@ static bool some_cond(gen *g, cxi_prim prim) {
 static const cxi_program *counting(uint32_t n, const cxi_type *types) {
   cxi_builder b;
   cxi_error error = { 0 };
-  cx in[FEW];
+  cx in[GEN_FEW];
   cxi_builder_open(&b);
   for (uint32_t i = 0; i < n; i++) in[i] = cxi_builder_input(&b, types[i]);
   const cx more = cxi_compare(CXI_PRIM_lt, in[0], cxi_integer(CX_I32, 3));
@@ -279,7 +185,7 @@ static const cxi_program *counting(uint32_t n, const cxi_type *types) {
 static const cxi_program *with_counter(const cxi_program *body, uint32_t at) {
   cxi_builder b;
   cxi_error error = { 0 };
-  cx in[FEW], out[FEW];
+  cx in[GEN_FEW], out[GEN_FEW];
   cxi_builder_open(&b);
   for (uint32_t i = 0; i < body->n_in; i++)
     in[i] = cxi_builder_input(&b, body->values[i].type);
@@ -290,8 +196,8 @@ static const cxi_program *with_counter(const cxi_program *body, uint32_t at) {
 }
 
 static bool some_while(gen *g, cxi_prim prim) {
-  cxi_type types[FEW];
-  cx in[FEW];
+  cxi_type types[GEN_FEW];
+  cx in[GEN_FEW];
   const uint32_t n_carry = 2 + gen_draw(g, 2);
   types[0] = cxi_type_scalar(CX_I32);
   for (uint32_t i = 1; i < n_carry; i++)
@@ -312,7 +218,7 @@ static bool some_while(gen *g, cxi_prim prim) {
   if (ok && gen_one_in(g, 2))
     ok = gen_emit(g, prim, &p, n, in);
   else if (ok) {
-    cx out[FEW];
+    cx out[GEN_FEW];
     ok = cxi_bounded_while(&p, 4, in, out);
     for (uint32_t i = 0; ok && i < n_carry; i++) gen_put(g, out[i]);
   }
@@ -327,9 +233,10 @@ gen_maker *gen_control_of(cxi_prim prim) {
   static gen_maker *const makers[CXI_N_PRIMS] = {
     [CXI_PRIM_jit] = some_jit,
     [CXI_PRIM_checkpoint] = some_checkpoint,
-    [CXI_PRIM_custom_jvp] = some_custom_jvp,
-    [CXI_PRIM_custom_vjp] = some_custom_vjp,
-    [CXI_PRIM_composite] = some_custom_vjp,
+    [CXI_PRIM_custom_jvp] = gen_custom_jvp,
+    [CXI_PRIM_custom_vjp] = gen_custom_vjp,
+    [CXI_PRIM_custom_vmap] = gen_custom_vmap,
+    [CXI_PRIM_composite] = gen_custom_vjp,
     [CXI_PRIM_scan] = some_scan,
     [CXI_PRIM_cond] = some_cond,
     [CXI_PRIM_while] = some_while,

@@ -8,11 +8,13 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "support/batching.h"
 #include "support/rows.h"
 
 cx_ctx *properties_cpu, *properties_reference;
 
 bool properties_open(void) {
+  batching_install();
   properties_reference = cx_open("reference");
   properties_cpu = cx_open("cpu", .threads = 1);
   return properties_cpu && properties_reference;

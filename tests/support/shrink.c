@@ -10,6 +10,7 @@
 #include "ir/builder.h"
 #include "ir/text.h"
 #include "ops/lax.h"
+#include "support/batching.h"
 
 /* -- a program written again with one change ------------------------------ */
 
@@ -55,6 +56,10 @@ static bool with_part(const cxi_equation *e, const edit *x, cxi_arena *arena,
       params ? part_of((cxi_prim)e->prim, params, x->part) : NULL;
   if (!at) return false;
   memcpy((void *)(uintptr_t)at, &x->with, sizeof x->with);
+  if (e->prim == CXI_PRIM_custom_vmap) {
+    cxi_custom_vmap_params *vmap = params;
+    vmap->rule = batching_renumber(vmap->rule, x->with);
+  }
   *out = params;
   return true;
 }

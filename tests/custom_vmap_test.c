@@ -255,6 +255,32 @@ static void a_linear_one_is_transposed(void **state) {
                    floats(200, 400, 600));
 }
 
+/* The derivative of a call computes values beside tangents. */
+CX_DEF(squared, x) {
+  return cx_mul(x, x);
+}
+CX_DEF(calls_value, x) {
+  return cx_tanh(cx_call(cx_jit(CX_FN(squared)), x));
+}
+CX_DEF_ENV(calls_rule, cx_batch, b, x) {
+  return b->in[0] ? cx_call(cx_vmap(CX_FN(calls_value)), x)
+                  : cx_call(CX_FN(calls_value), x);
+}
+CX_DEF(calls, x) {
+  return cx_call(cx_custom_vmap(CX_FN(calls_value), CX_FN(calls_rule)), x);
+}
+static void calls_inside_are_transposed(void **state) {
+  (void)state;
+  CX_SCOPE;
+  cx x = floats(1, 2, 3);
+  cx want = cx_call(cx_vmap(cx_grad(CX_FN(calls_value))), x);
+  assert_same_bits(cx_call(cx_grad(CX_FN(calls)), number(2)),
+                   cx_call(cx_grad(CX_FN(calls_value)), number(2)));
+  assert_same_bits(cx_call(cx_vmap(cx_grad(CX_FN(calls))), x), want);
+  cx_fn sequential = cx_sequential_vmap(CX_FN(calls_value));
+  assert_same_bits(cx_call(cx_vmap(cx_grad(sequential)), x), want);
+}
+
 /* -- inside everything ----------------------------------------------------- */
 
 CX_STRUCT(weight_env, (cx, w));
@@ -463,6 +489,7 @@ int main(void) {
     cmocka_unit_test(tangents_of_some_lanes),
     cmocka_unit_test(second_and_third_order),
     cmocka_unit_test(a_linear_one_is_transposed),
+    cmocka_unit_test(calls_inside_are_transposed),
     cmocka_unit_test(inside_loops_and_branches),
     cmocka_unit_test(rules_have_settings),
     cmocka_unit_test(sequential_is_a_loop),

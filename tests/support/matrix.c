@@ -86,7 +86,7 @@ static way way_of_op(const cxi_unit *u, const cxi_op *op) {
                ? FUSED
                : BLOCKS;
   const cx_dtype number = cxi_cpu_is_half(types[0]) ? CX_F32 : types[0];
-  return kernels->reduce[number] && kernels->reduce[number][op->row->prim]
+  return kernels->reduce[number] && kernels->reduce[number][op->row->prim].rows
              ? FUSED
              : BLOCKS;
 }

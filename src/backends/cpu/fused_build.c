@@ -264,8 +264,9 @@ static bool add_reduction(building *b, const cxi_op *op, forms *v) {
   const cx_dtype from = cxi_source_type(b->unit, op, 0);
   const cx_dtype number = cxi_cpu_is_half(from) ? CX_F32 : from;
   const cxi_cpu_row_kernel kernel =
-      b->kernels->reduce[number] ? b->kernels->reduce[number][op->row->prim]
-                                 : NULL;
+      b->kernels->reduce[number]
+          ? b->kernels->reduce[number][op->row->prim].rows
+          : NULL;
   const bool arg =
       op->row->prim == CXI_PRIM_argmax || op->row->prim == CXI_PRIM_argmin;
   if (!kernel || (!arg && op->type != from)) return add_evaluation(b, op, v);

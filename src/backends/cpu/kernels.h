@@ -31,7 +31,16 @@ typedef void (*cxi_cpu_bits)(int64_t start, int64_t n, void *out,
 /* Up to 64 columns side by side, each reduced over the pattern. */
 typedef void (*cxi_cpu_column_kernel)(const cxi_pattern *pattern,
                                       int64_t columns, void *out,
-                                      const void *in);
+                                      const void *in, int64_t number);
+/* A row that comes in parts of whole rounds of the lanes, but for the last,
+ * which has an `out`. lanes: room for 64 numbers, kept from part to part. */
+typedef void (*cxi_cpu_part_kernel)(int64_t n, void *lanes, const void *in,
+                                    bool first, void *out);
+typedef struct cxi_cpu_reduction {
+  cxi_cpu_row_kernel rows;
+  cxi_cpu_column_kernel columns;
+  cxi_cpu_part_kernel part; /* NULL: rows come whole */
+} cxi_cpu_reduction;
 
 /* Where the windows of n positions begin: each item of an index vector, an
  * i32, moves them. Those that are not inside are moved inside, or -1. */
@@ -53,8 +62,7 @@ typedef struct cxi_cpu_kernels {
   cxi_cpu_kernel widen[CXI_N_DTYPES];                 /* f16, bf16 -> f32 */
   cxi_cpu_kernel narrow[CXI_N_DTYPES];                /* f32 -> f16, bf16 */
   cxi_cpu_kernel round[CXI_N_DTYPES]; /* f32 -> f32 with f16's, bf16's bits */
-  const cxi_cpu_row_kernel *reduce[CXI_N_DTYPES]; /* by cxi_prim */
-  const cxi_cpu_column_kernel *reduce_columns[CXI_N_DTYPES];
+  const cxi_cpu_reduction *reduce[CXI_N_DTYPES]; /* by cxi_prim */
   /* By log2 of the element's bytes. */
   cxi_cpu_kernel copy[4];
   void (*fill[4])(int64_t n, void *out, const void *one);

@@ -1,17 +1,19 @@
 /* reduce.c - reductions that are not fused: of leading axes, whose results
- * lie side by side, and of very long rows. */
+ * lie side by side, of very long rows, and of rows whose elements lie apart. */
 #include "backends/cpu/cpu.h"
 #include "backends/cpu/kernels.h"
+#include "base/lanes.h"
 #include "base/pool.h"
 
-enum { COLUMNS = 64 };
+enum { COLUMNS = 64, PART = 1024 };
 
 typedef struct reduction {
   const cxi_cpu_kernels *kernels;
-  cxi_cpu_row_kernel rows;
-  cxi_cpu_column_kernel columns; /* else rows */
-  cx_dtype from, type;
-  size_t bytes;               /* of an operand's element */
+  cxi_cpu_reduction by;
+  enum { BY_ROWS, BY_COLUMNS, BY_PARTS } way;
+  cx_dtype type;
+  int size;                   /* log2 of an operand's element's bytes */
+  int64_t out_bytes;          /* of a result's */
   cxi_pattern outer, reduced; /* outer: the results but for the columns */
   int64_t n, width, blocks;   /* of a row; columns, and blocks of them */
   int64_t tasks;
@@ -47,6 +49,10 @@ static bool axes_of(const cxi_unit *unit, cx_dims *out) {
   case CXI_PRIM_reduce_xor:
     *out = ((const cxi_reduce_sum_params *)unit->params)->axes;
     break;
+  case CXI_PRIM_argmax:
+  case CXI_PRIM_argmin:
+    *out = (cx_dims){ 1, { ((const cxi_argmax_params *)unit->params)->axis } };
+    break;
   default:
     return false;
   }
@@ -55,35 +61,44 @@ static bool axes_of(const cxi_unit *unit, cx_dims *out) {
   return true;
 }
 
+/* Which kernel goes over the elements; false: none does. */
+static bool find_way(reduction *r) {
+  const int last = r->outer.n - 1;
+  if (r->reduced.n == 1 && r->reduced.strides[0] == 1) {
+    r->way = BY_ROWS;
+  } else if (last >= 0 && r->outer.strides[last] == 1 && r->by.columns &&
+             r->n <= INT32_MAX) {
+    r->way = BY_COLUMNS;
+    r->width = r->outer.sizes[last];
+    r->outer.n--;
+    r->blocks = cxi_divide_up(r->width, COLUMNS);
+  } else {
+    r->way = r->n == 1 ? BY_ROWS : BY_PARTS;
+    if (r->way == BY_PARTS && !r->by.part) return false;
+  }
+  r->tasks = cxi_pattern_count(&r->outer);
+  if (r->way == BY_COLUMNS) r->tasks *= r->blocks;
+  return true;
+}
+
 static bool layout(const cxi_unit *unit, reduction *r) {
   cx_dims axes;
   const cxi_operand *o = &unit->operands[0];
   const cx_dtype from = o->type.type, type = unit->results[0].type.type;
   *r = (reduction){ .kernels = cxi_cpu_kernels_now(),
-                    .from = from,
                     .type = type,
-                    .bytes = cxi_dtype_bytes(from),
+                    .size = cxi_cpu_log2_bytes(from),
+                    .out_bytes = (int64_t)cxi_dtype_bytes(type),
                     .in = o->at,
                     .out = unit->results[0].at };
-  if (from != type || !axes_of(unit, &axes) || r->kernels->reduce[from] == NULL)
-    return false;
+  if (!axes_of(unit, &axes) || r->kernels->reduce[from] == NULL) return false;
+  r->by = r->kernels->reduce[from][unit->row->prim];
+  if (!r->by.rows || (r->by.part && from != type)) return false;
   r->outer = of_axes(o, &axes, false);
   r->reduced = of_axes(o, &axes, true);
-  r->rows = r->kernels->reduce[from][unit->row->prim];
   r->n = cxi_pattern_count(&r->reduced);
-  if (!r->rows || r->n == 0 || cxi_pattern_count(&r->outer) == 0) return false;
-  const int last = r->outer.n - 1;
-  if (r->reduced.n == 1 && r->reduced.strides[0] == 1) {
-    r->tasks = cxi_pattern_count(&r->outer);
-    return true;
-  }
-  if (last < 0 || r->outer.strides[last] != 1) return false;
-  r->columns = r->kernels->reduce_columns[from][unit->row->prim];
-  r->width = r->outer.sizes[last];
-  r->outer.n--;
-  r->blocks = cxi_divide_up(r->width, COLUMNS);
-  r->tasks = cxi_pattern_count(&r->outer) * r->blocks;
-  return r->columns != NULL;
+  if (r->n == 0 || cxi_pattern_count(&r->outer) == 0) return false;
+  return find_way(r);
 }
 
 bool cxi_cpu_reduce_takes(const cxi_unit *unit) {
@@ -91,27 +106,41 @@ bool cxi_cpu_reduce_takes(const cxi_unit *unit) {
   return layout(unit, &r);
 }
 
+/* A row whose elements lie apart, by parts side by side. */
+static void run_parts(const reduction *r, const char *in, char *out) {
+  uint64_t lanes[CXI_LANES], part[PART];
+  for (int64_t i = 0; i < r->n; i += PART) {
+    const int64_t n = cxi_least(PART, r->n - i);
+    r->kernels->gather[r->size](&r->reduced, i, n, part, in);
+    r->by.part(n, lanes, part, i == 0, i + n == r->n ? out : NULL);
+  }
+}
+
 static void run_task(void *argument, int64_t i) {
   const running *a = argument;
   const reduction *r = a->r;
   const char *in = cxi_at(a->bases, r->in);
   char *out = cxi_at(a->bases, r->out);
-  const int64_t bytes = (int64_t)r->bytes;
-  if (!r->columns) {
-    r->rows(1, r->n, out + i * bytes,
-            in + cxi_pattern_offset(&r->outer, i) * bytes, 0);
+  if (r->way == BY_COLUMNS) {
+    const int64_t item = i / r->blocks, first = i % r->blocks * COLUMNS;
+    const int64_t from = cxi_pattern_offset(&r->outer, item) + first;
+    r->by.columns(&r->reduced, cxi_least(COLUMNS, r->width - first),
+                  out + (item * r->width + first) * r->out_bytes,
+                  in + from * (1 << r->size), r->type);
     return;
   }
-  const int64_t item = i / r->blocks, first = i % r->blocks * COLUMNS;
-  const int64_t left = r->width - first;
-  r->columns(&r->reduced, left < COLUMNS ? left : COLUMNS,
-             out + (item * r->width + first) * bytes,
-             in + (cxi_pattern_offset(&r->outer, item) + first) * bytes);
+  in += cxi_pattern_offset(&r->outer, i) * (1 << r->size);
+  out += i * r->out_bytes;
+  if (r->way == BY_ROWS)
+    r->by.rows(1, r->n, out, in, r->type);
+  else
+    run_parts(r, in, out);
 }
 
 static bool run(const void *state, char *const *bases, cxi_running *running_) {
   running a = { state, bases };
-  const int64_t work = a.r->tasks * a.r->n * (a.r->columns ? COLUMNS : 1);
+  const int64_t work =
+      a.r->tasks * a.r->n * (a.r->way == BY_COLUMNS ? COLUMNS : 1);
   cxi_parallel(work < 1 << 16 ? 1 : running_->threads, a.r->tasks, run_task,
                &a);
   return true;

@@ -36,7 +36,7 @@ set(isa_flags_base "")
 if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
   target_compile_definitions(calx PRIVATE CXI_HAS_X86=1)
   list(APPEND isas avx2 avx512)
-  set(isa_flags_avx2 -mavx2 -mfma)
+  set(isa_flags_avx2 -mavx2 -mfma -mf16c)
   set(isa_flags_avx512 -mavx2 -mfma -mavx512f -mavx512bw -mavx512dq -mavx512vl
     -mprefer-vector-width=512)
 endif()

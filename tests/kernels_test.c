@@ -90,7 +90,52 @@ static void test_reductions(void **state) {
       }
 }
 
+/* -- conversions --------------------------------------------------------------- */
+
+/* Floats inside and beyond every integer's range, with infinities, NaN and
+ * numbers that round to even; integers of all lengths. */
+static void test_conversions(void **state) {
+  (void)state;
+  static const double ranges[] = { 3, 300, 7e4, 5e9, 3e19, 1e-5 };
+  char text[1024];
+  for (int to = 0; to < N_NUMBERS; to++) {
+    for (int from = 0; from < N_FLOATS; from++)
+      for (int r = 0; from != to && r < 6; r++) {
+        const char *f = numbers[from], *t = numbers[to];
+        snprintf(text, sizeof text,
+                 "program @f(%%0: %s[1037], %%1: i32[1037]) {"
+                 " %%2: f32[1037] = convert[type=f32] %%1"
+                 " %%3: f32[1037] = sub %%2, 3.0: f32"
+                 " %%4: f32[1037] = div %%3, %%3"
+                 " %%5: %s[1037] = convert[type=%s] %%4"
+                 " %%6: %s[1037] = mul %%0, %%5 %%7: %s[1037] = div %%6, %%5"
+                 " %%8: bool[1037] = eq %%7, %%7"
+                 " %%9: %s[1037] = broadcast_in_dim[shape=(1037), map=()] 0: %s"
+                 " %%10: %s[1037] = select %%8, %%9, %%7"
+                 " %%11: %s[1037] = convert[type=%s] %%%s"
+                 " %%12: %s[1037] = convert[type=%s] %%0 return %%11, %%12 }",
+                 f, f, f, f, f, f, f, f, t, t, to < N_FLOATS ? "10" : "7", t,
+                 t);
+        check(text, -ranges[r], ranges[r]);
+      }
+    for (int from = N_FLOATS; from < N_NUMBERS - 1; from++)
+      for (int shift = 0; from != to && shift < 64; shift += 9) {
+        const char *f = numbers[from], *t = numbers[to];
+        snprintf(text, sizeof text,
+                 "program @f(%%0: key[]) {"
+                 " %%1: u64[1037] = random_bits[type=u64, shape=(1037)] %%0"
+                 " %%2: i64[1037] = bitcast[type=i64] %%1"
+                 " %%3: i64[1037] = shift_right_arithmetic %%2, %d: i64"
+                 " %%4: %s[1037] = convert[type=%s] %%3"
+                 " %%5: %s[1037] = convert[type=%s] %%4 return %%5 }",
+                 shift, f, f, t, t);
+        check(text, 0, 0);
+      }
+  }
+}
+
 int main(void) {
-  const struct CMUnitTest tests[] = { cmocka_unit_test(test_reductions) };
+  const struct CMUnitTest tests[] = { cmocka_unit_test(test_reductions),
+                                      cmocka_unit_test(test_conversions) };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -13,8 +13,9 @@ const char *cxi_isa_name(cxi_isa isa) {
 static cxi_isa isa_of_machine(void) {
 #ifdef CXI_HAS_X86
   __builtin_cpu_init();
-  const int avx2 =
-      __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
+  const int avx2 = __builtin_cpu_supports("avx2") &&
+                   __builtin_cpu_supports("fma") &&
+                   __builtin_cpu_supports("f16c");
   if (avx2 && __builtin_cpu_supports("avx512f") &&
       __builtin_cpu_supports("avx512bw") &&
       __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl"))

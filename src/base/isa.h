@@ -7,7 +7,7 @@
 
 typedef enum cxi_isa {
   CXI_ISA_BASE,               /* what the compiler takes as given */
-  CXI_ISA_AVX2,               /* AVX2, FMA */
+  CXI_ISA_AVX2,               /* AVX2, FMA, F16C */
   CXI_ISA_AVX512              /* AVX-512 F, BW, DQ, VL, FMA */
 } cxi_isa;
 

@@ -59,6 +59,7 @@ typedef struct cxi_cpu_kernels {
    * none: they compute in f32, rounded by the kernel `round`. */
   const cxi_cpu_kernel *elementwise[CXI_N_DTYPES];    /* by cxi_prim */
   cxi_cpu_kernel convert[CXI_N_DTYPES][CXI_N_DTYPES]; /* from, to */
+  cxi_cpu_kernel odd[CXI_N_DTYPES]; /* f64, 32 and 64 bits -> f32, to odd */
   cxi_cpu_kernel widen[CXI_N_DTYPES];                 /* f16, bf16 -> f32 */
   cxi_cpu_kernel narrow[CXI_N_DTYPES];                /* f32 -> f16, bf16 */
   cxi_cpu_kernel round[CXI_N_DTYPES]; /* f32 -> f32 with f16's, bf16's bits */

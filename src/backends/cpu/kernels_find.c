@@ -28,9 +28,10 @@ static cxi_cpu_kernel conversion(const cxi_cpu_kernels *kernels, cx_dtype from,
   const cx_dtype number = cxi_cpu_is_half(from) ? CX_F32 : from;
   if (number == to) return kernels->copy[cxi_cpu_log2_bytes(to)];
   if (!cxi_cpu_is_half(to)) return kernels->convert[number][to];
-  /* to f32 first, if that is exact: then it is rounded once */
+  /* to f32 first: exactly, or to odd; then it is rounded once */
   if (number == CX_F32) return kernels->copy[2];
-  return cxi_dtype_bytes(from) <= 2 ? kernels->convert[from][CX_F32] : NULL;
+  return cxi_dtype_bytes(from) <= 2 ? kernels->convert[from][CX_F32]
+                                    : kernels->odd[from];
 }
 
 cxi_cpu_kernel cxi_cpu_find_kernel(const cxi_cpu_kernels *kernels,

@@ -135,6 +135,7 @@ CXI_INLINE bool below_bool(T x, T y) {
   return y < x;
 }
 #define WIDE(x) x
+#define IS_NAN(x) false
 #define NAME(name) argmax_##name##_bool
 #define BEYOND above_bool
 #define EXTREMUM or_rows_bool

@@ -17,8 +17,9 @@ typedef struct cx_scan_opt {
 } cx_scan_opt;
 /* cx_scan(body, carry, xs, .length, .reverse, .unroll) -> (carry, ys);
  * body: (carry, x) -> (carry, y). Each of carry, x and y is an array or a tree;
- * x is cx_none() where xs is, y may be cx_none(). A number as the carry is f32
- * or i32, and the carry must leave a step with the type it entered with. */
+ * x is cx_none() where xs is, y may be cx_none(). The carry must leave a step
+ * with the type it entered with; a number as the carry is f32 or i32 at first,
+ * and of the dtype with which it leaves if that is another. */
 #define cx_scan(...) CX_SCAN_(__VA_ARGS__, )
 typedef struct cx_while_opt {
   size_t size_;

@@ -36,7 +36,8 @@ CX_API CX_USED cx cx_dict_(int n, const cx_entry *entries, const char *at);
 #define cx_get(...) cx_get_(CX_AT, __VA_ARGS__)
 #define cx_put(tree, value, ...) \
   cx_put_(CX_AT, (tree), CX_A(value), __VA_ARGS__)
-/* cx_unpack(r, &params, &loss): as many as there are; poison on error. */
+/* cx_unpack(r, &params, &loss): as many as there are; poison on error. The
+ * items of a dict come in the order of their sorted names. */
 #define cx_unpack(...) CX_UNPACK_(__VA_ARGS__, NULL)
 #define CX_UNPACK_(tree, ...) \
   cx_unpack_((tree), (struct cx *[]){ __VA_ARGS__ }, CX_AT)

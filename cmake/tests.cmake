@@ -60,9 +60,6 @@ if(NOT BUILD_SHARED_LIBS)
       set_tests_properties(${name}_code PROPERTIES ENVIRONMENT
         "CALX_LLVM=now;CALX_CACHE=off")
     endforeach()
-    # each of its passes is made: half as many programs take the same time
-    set_property(TEST random_program_test_code APPEND PROPERTY ENVIRONMENT
-      "CX_SEEDS=140")
     foreach(isa avx2 base)
       add_test(NAME code_pass_test_${isa} COMMAND code_pass_test
         WORKING_DIRECTORY ${PROJECT_SOURCE_DIR})

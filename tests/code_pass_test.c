@@ -120,20 +120,25 @@ static void check(const char *pass, int rows, int n, int threads) {
   execution_close(&x);
 }
 
+enum { N_SIZES = 7 };
+static void check_all(int n, const char *const *programs,
+                      const int sizes[][2]) {
+  for (int i = 0; i < n; i++)
+    for (int k = 0; k < N_SIZES; k++)
+      for (int threads = 1; threads <= 2; threads++)
+        check(programs[i], sizes[k][0], sizes[k][1], threads);
+}
+
 /* Rows shorter and longer than a register, one row, more than one task. */
 static void test_bits(void **state) {
   (void)state;
-  static const int sizes[][2] = { { 1, 1 },   { 3, 5 },    { 2, 16 },
-                                  { 7, 33 },  { 1, 5000 }, { 3, 2051 },
-                                  { 900, 70 } };
+  static const int sizes[N_SIZES][2] = { { 1, 1 },   { 3, 5 },    { 2, 16 },
+                                         { 7, 33 },  { 1, 5000 }, { 3, 2051 },
+                                         { 900, 70 } };
   if (!loops_there()) skip();
   cxi_code_set(CX_LOOPS_NOW);
   const cxi_code_stats before = cxi_code_now();
-  for (int i = 0; i < N_PASSES; i++)
-    for (size_t k = 0; k < sizeof sizes / sizeof *sizes; k++) {
-      check(passes[i], sizes[k][0], sizes[k][1], 1);
-      check(passes[i], sizes[k][0], sizes[k][1], 2);
-    }
+  check_all(N_PASSES, passes, sizes);
   const cxi_code_stats after = cxi_code_now();
   print_message("%d made, %.1f ms each\n", (int)(after.made - before.made),
                 1e-6 * (double)(after.making_ns - before.making_ns) /
@@ -147,17 +152,13 @@ static void test_bits(void **state) {
 /* Rows of fewer and of more elements than a reduction has lanes. */
 static void test_rows(void **state) {
   (void)state;
-  static const int sizes[][2] = { { 3, 2 },    { 5, 17 }, { 4, 63 },
-                                  { 4, 64 },   { 7, 65 }, { 1, 1000 },
-                                  { 300, 200 } };
+  static const int sizes[N_SIZES][2] = { { 3, 2 },    { 5, 17 }, { 4, 63 },
+                                         { 4, 64 },   { 7, 65 }, { 1, 1000 },
+                                         { 300, 200 } };
   if (!loops_there()) skip();
   cxi_code_set(CX_LOOPS_NOW);
   const cxi_code_stats before = cxi_code_now();
-  for (int i = 0; i < N_ROWS_PASSES; i++)
-    for (size_t k = 0; k < sizeof sizes / sizeof *sizes; k++) {
-      check(rows_passes[i], sizes[k][0], sizes[k][1], 1);
-      check(rows_passes[i], sizes[k][0], sizes[k][1], 2);
-    }
+  check_all(N_ROWS_PASSES, rows_passes, sizes);
   const cxi_code_stats after = cxi_code_now();
   assert_int_equal(after.failed, before.failed);
   if (cxi_isa_now() == CXI_ISA_AVX512)
@@ -271,6 +272,24 @@ static void test_when(void **state) {
   }
 }
 
+/* A run may want code where none is the rule, and none where it is. */
+static void test_wanted_by_a_run(void **state) {
+  (void)state;
+  if (!loops_there()) skip();
+  cxi_code_set(CX_LOOPS_OFF);
+  const uint64_t before = cxi_code_now().passes;
+  cxi_executable *exe =
+      loops_compile("program @f(%0: f32[5000]) { %1: f32[5000] = mul %0, %0"
+                    " %2: f32[5000] = add %1, %0 return %2 }");
+  float *in = calloc(5000, 4), *out = calloc(5000, 4);
+  run_on(exe, in, out, CX_LOOPS_DEFAULT);
+  assert_int_equal(cxi_code_now().passes, before);
+  run_on(exe, in, out, CX_LOOPS_NOW);
+  assert_int_equal(cxi_code_now().passes, before + 1);
+  free(in), free(out);
+  cxi_executable_release(exe);
+}
+
 /* What code would not change, or not better, has none and opens nothing. */
 static void test_refused(void **state) {
   (void)state;
@@ -297,6 +316,8 @@ int main(void) {
     cmocka_unit_test_setup_teardown(test_bits, loops_begin, loops_end),
     cmocka_unit_test_setup_teardown(test_rows, loops_begin, loops_end),
     cmocka_unit_test_setup_teardown(test_functions, loops_begin, loops_end),
+    cmocka_unit_test_setup_teardown(test_wanted_by_a_run, loops_begin,
+                                    loops_end),
     cmocka_unit_test_setup_teardown(test_refused, loops_begin, loops_end),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -19,7 +19,8 @@ extern "C" {
 typedef struct cx_ctx cx_ctx;
 
 /* When the loops of compiled functions, and passes over many elements, get
- * generated code, instead of running unit by unit and block by block. The bits are the same; docs/caches.md tells what it costs. */
+ * generated code, instead of running unit by unit and block by block. The bits
+ * are the same; docs/caches.md tells what it costs. */
 typedef enum cx_loops {
   CX_LOOPS_DEFAULT, /* as CALX_LLVM in the environment says; else auto */
   CX_LOOPS_AUTO,    /* after a while; made by another thread meanwhile */

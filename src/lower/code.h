@@ -31,7 +31,8 @@ typedef bool cxi_code_run(char **body, char **cond, char *const *other,
                           const void *const *table);
 
 /* Columns [column, column_end) of rows [row, row_end) of a fused unit whose
- * rows have n elements; at[]: its operands' first elements, then its results'.
+ * rows have n elements, fewer than 2^32 columns at a time; at[]: its operands'
+ * first elements, then its results'.
  * With reductions the columns are whole rows, and `room` has 8 n bytes for each
  * equation that crosses (stages.c). Ranges of one run are disjoint, from any
  * threads. */

@@ -206,3 +206,17 @@ cxi_cover cxi_index_cover(const cxi_unit *u, const cxi_op *iota, int64_t rows,
   if (inner == 1 && size == n) return CXI_COVER_ROW;
   return inner == n && size == rows ? CXI_COVER_COLUMN : CXI_COVER_OTHER;
 }
+
+bool cxi_reads_lines(const cxi_unit *u, const cxi_op *op, int64_t rows,
+                     int64_t n) {
+  if (op->row->prim == CXI_PRIM_iota)
+    return cxi_index_cover(u, op, rows, n) != CXI_COVER_OTHER;
+  for (uint32_t k = 0; k < op->n_in && !cxi_generates(op); k++) {
+    const cxi_source *s = &u->sources[op->in + k];
+    if (!s->fused &&
+        cxi_operand_cover(&u->operands[s->index], cxi_reads_rows(u, op), rows,
+                          n) == CXI_COVER_OTHER)
+      return false;
+  }
+  return true;
+}

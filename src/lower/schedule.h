@@ -94,13 +94,20 @@ cxi_cover cxi_operand_cover(const cxi_operand *o, bool per_row, int64_t rows,
  * column (as of a row that repeats), or of its row; else OTHER. */
 cxi_cover cxi_index_cover(const cxi_unit *u, const cxi_op *iota, int64_t rows,
                           int64_t n);
+/* Does it read operands, or its place, along rows and columns alone? */
+bool cxi_reads_lines(const cxi_unit *u, const cxi_op *op, int64_t rows,
+                     int64_t n);
 /* stages.c: the loops over a row that the equations need, by equation, and how
  * many; crossing[i] is 0, or numbers those whose elements a later one reads. */
 uint32_t cxi_unit_stages(const cxi_unit *u, uint32_t *stages,
-                         uint32_t *crossing);
-uint32_t cxi_unit_crossing(const cxi_unit *u, const uint32_t *crossing);
+                         uint32_t *crossing, uint32_t *out_n_crossing);
 /* Is each result written after all that come before it have read? */
 bool cxi_unit_stages_keep(const cxi_unit *u, const uint32_t *stages);
+/* Do an equation's elements follow from their places alone? Its operands, as a
+ * key, are not read by element. */
+static inline bool cxi_generates(const cxi_op *op) {
+  return op->row->form == CXI_FORM_SOURCE;
+}
 /* The level on which an equation reads. */
 static inline bool cxi_reads_rows(const cxi_unit *u, const cxi_op *op) {
   return op->per_row && !op->reduces && u->n > 0;

@@ -11,7 +11,7 @@ static uint32_t exists_in(const cxi_unit *u, const cxi_source *s,
 }
 
 uint32_t cxi_unit_stages(const cxi_unit *u, uint32_t *stages,
-                         uint32_t *crossing) {
+                         uint32_t *crossing, uint32_t *out_n_crossing) {
   uint32_t n = 0, n_crossing = 0;
   for (uint32_t i = 0; i < u->n_ops; i++) {
     const cxi_op *op = &u->ops[i];
@@ -29,14 +29,8 @@ uint32_t cxi_unit_stages(const cxi_unit *u, uint32_t *stages,
         crossing[s->index] = ++n_crossing;
     }
   }
+  *out_n_crossing = n_crossing;
   return n;
-}
-
-uint32_t cxi_unit_crossing(const cxi_unit *u, const uint32_t *crossing) {
-  uint32_t most = 0;
-  for (uint32_t i = 0; i < u->n_ops; i++)
-    if (crossing[i] > most) most = crossing[i];
-  return most;
 }
 
 /* An operand's place may be taken by the result of an equation that comes after

@@ -75,7 +75,9 @@ static const cxi_program *transpose_of(const cxi_transforms *t,
   bool *later = cxi_call_array(p->n_out, sizeof *later);
   cxi_partial cut;
   if (!later || !t->partial_eval(p, wrt, NULL, &cut, later)) return NULL;
-  const cxi_program *f = cut.unknown;
+  /* a tangent for nothing would have a cotangent of zeros, not none */
+  const cxi_program *f = t->narrow(cut.unknown, NULL, NULL);
+  if (!f) return NULL;
   bool *linear = cxi_call_array(f->n_in, sizeof *linear);
   bool *floats = cxi_call_array(f->n_out, sizeof *floats);
   if (!linear || !floats) return NULL;

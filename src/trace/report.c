@@ -1,4 +1,5 @@
 /* report.c - the kept error: the first one, with its source line. */
+#include <ctype.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -59,9 +60,17 @@ cxi_dtype_hints cxi_dtype_hints_use(cxi_dtype_hints hints) {
   dtype_hints = hints;
   return before;
 }
+/* "f16" is named in "f16[3]", not in "bf16[3]". */
+static bool names(const char *text, const char *word) {
+  for (const char *at = text; (at = strstr(at, word)); at++)
+    if ((at == text || !isalnum((unsigned char)at[-1])) &&
+        !isalnum((unsigned char)at[strlen(word)]))
+      return true;
+  return false;
+}
 static const char *hint_for(cx_code code, const char *text) {
   for (uint32_t i = 0; code == CX_EDTYPE && i < dtype_hints.n; i++)
-    if (strstr(text, cxi_dtype_name(dtype_hints.hints[i].dtype)))
+    if (names(text, cxi_dtype_name(dtype_hints.hints[i].dtype)))
       return dtype_hints.hints[i].text;
   return "";
 }

@@ -19,6 +19,21 @@ static void all_floats(const cxi_program *p, bool *in, bool *out) {
     out[i] = cxi_type_is_float(cxi_output_type(p, i));
 }
 
+/* An equation with rules for some body, on operands in[]. */
+typedef bool emitter(gen *g, cxi_prim prim, const cxi_program *body, uint32_t n,
+                     const cx *in);
+static bool with_body(gen *g, cxi_prim prim, emitter *emit) {
+  cx in[GEN_FEW];
+  uint32_t n;
+  const cxi_program *body = gen_some_body(g, 1 + gen_draw(g, 3), &n, in);
+  if (!body) return false;
+  cxi_hold_enter();
+  const bool ok = emit(g, prim, body, n, in);
+  cxi_hold_leave();
+  cxi_program_release(body);
+  return ok;
+}
+
 /* -- rules that are not the derivative ------------------------------------ */
 
 /* Room for the inputs or outputs of a rule: the function's, and as many more
@@ -96,15 +111,7 @@ static bool emit_jvp(gen *g, cxi_prim prim, const cxi_program *body, uint32_t n,
 }
 
 bool gen_custom_jvp(gen *g, cxi_prim prim) {
-  cx in[GEN_FEW];
-  uint32_t n;
-  const cxi_program *body = gen_some_body(g, 1 + gen_draw(g, 3), &n, in);
-  if (!body) return false;
-  cxi_hold_enter();
-  const bool ok = emit_jvp(g, prim, body, n, in);
-  cxi_hold_leave();
-  cxi_program_release(body);
-  return ok;
+  return with_body(g, prim, emit_jvp);
 }
 
 /* -- custom_vjp ----------------------------------------------------------- */
@@ -214,15 +221,7 @@ static bool emit_vjp(gen *g, cxi_prim prim, const cxi_program *body, uint32_t n,
 }
 
 bool gen_custom_vjp(gen *g, cxi_prim prim) {
-  cx in[GEN_FEW];
-  uint32_t n;
-  const cxi_program *body = gen_some_body(g, 1 + gen_draw(g, 3), &n, in);
-  if (!body) return false;
-  cxi_hold_enter();
-  const bool ok = emit_vjp(g, prim, body, n, in);
-  cxi_hold_leave();
-  cxi_program_release(body);
-  return ok;
+  return with_body(g, prim, emit_vjp);
 }
 
 /* -- custom_vmap ---------------------------------------------------------- */

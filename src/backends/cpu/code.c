@@ -306,10 +306,10 @@ static void release(cxi_coding *coding) {
   cxi_free((void *)(uintptr_t)coding->code.table);
 }
 
-/* Where all code is wanted, also that of few elements. */
+/* Where all code is wanted, also that of few elements. Where none is, a context
+ * may still want it: executables serve all of them. */
 static bool may_pay(const struct cxi_unit *unit) {
-  const cx_loops when = when_now(CX_LOOPS_DEFAULT);
-  return when != CX_LOOPS_OFF && cxi_code_may_pay(unit, when == CX_LOOPS_NOW);
+  return cxi_code_may_pay(unit, when_now(CX_LOOPS_DEFAULT) == CX_LOOPS_NOW);
 }
 
 const cxi_coder cxi_cpu_coder = { when_now, may_pay, ask, release };

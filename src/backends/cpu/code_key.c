@@ -139,9 +139,8 @@ static void add_pass(cxi_bytes *b, const cxi_unit *u) {
   cxi_bytes_add_u32(b, u->n_ops);
   for (uint32_t i = 0; i < u->n_ops; i++) {
     const cxi_op *op = &u->ops[i];
-    const bool generates = op->row->form == CXI_FORM_SOURCE;
     cxi_bytes_add_u32(b, op->row->prim);
-    if (!generates) cxi_params_write(b, op->row->prim, op->params);
+    if (!cxi_generates(op)) cxi_params_write(b, op->row->prim, op->params);
     if (op->row->prim == CXI_PRIM_iota)
       cxi_bytes_add_u32(b, cxi_index_cover(u, op, rows, n));
     cxi_bytes_add_u32(b, op->type);

@@ -12,19 +12,6 @@ enum {
   LEAST_ROW = 32          /* the registers that code fills at a time */
 };
 
-static bool reads_lines(const cxi_unit *u, const cxi_op *op, int64_t rows,
-                        int64_t n) {
-  for (uint32_t k = 0; k < op->n_in; k++) {
-    const cxi_source *s = &u->sources[op->in + k];
-    if (!s->fused && op->row->form != CXI_FORM_SOURCE &&
-        cxi_operand_cover(&u->operands[s->index], cxi_reads_rows(u, op), rows,
-                          n) == CXI_COVER_OTHER)
-      return false;
-  }
-  return op->row->prim != CXI_PRIM_iota ||
-         cxi_index_cover(u, op, rows, n) != CXI_COVER_OTHER;
-}
-
 /* Reductions of a row: what waits for them must find its room. */
 static bool fits_stages(const cxi_unit *u, int64_t n) {
   const cxi_mark mark = cxi_scratch_mark();
@@ -32,9 +19,9 @@ static bool fits_stages(const cxi_unit *u, int64_t n) {
   uint32_t *crossing = cxi_scratch(u->n_ops * sizeof *crossing);
   bool fits = stages && crossing;
   if (fits) {
-    cxi_unit_stages(u, stages, crossing);
-    const int64_t most = cxi_unit_crossing(u, crossing);
-    fits = (most == 0 || n <= CXI_STACK_SCRATCH / 8 / most) &&
+    uint32_t most;
+    cxi_unit_stages(u, stages, crossing, &most);
+    fits = (most == 0 || n <= CXI_STACK_SCRATCH / 8 / (int64_t)most) &&
            cxi_unit_stages_keep(u, stages);
   }
   cxi_scratch_reset(mark);
@@ -47,7 +34,7 @@ bool cxi_code_may_pay(const cxi_unit *pass, bool of_any_size) {
   if (pass->n_ops < 2) return false;
   bool reduces = false;
   for (uint32_t i = 0; i < pass->n_ops; i++) {
-    if (!reads_lines(pass, &pass->ops[i], rows, n)) return false;
+    if (!cxi_reads_lines(pass, &pass->ops[i], rows, n)) return false;
     reduces |= pass->ops[i].reduces;
   }
   const int64_t least = reduces ? LEAST_ROW_REDUCED : LEAST_ROW;

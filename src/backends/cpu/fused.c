@@ -160,7 +160,9 @@ static void run_blocks(running *r, int64_t first, int64_t last, char *scratch) {
   }
 }
 
-/* Blocks first .. last - 1 as ranges: rows as a whole, or parts of each. */
+/* Blocks first .. last - 1 as ranges: rows as a whole, or parts of each, of so
+ * few columns that 32 bits count them. */
+enum { RANGE_BLOCKS = 1 << 20 };
 static void run_code(const running *r, int64_t first, int64_t last,
                      char *room) {
   const cxi_pass *f = r->f;
@@ -172,6 +174,7 @@ static void run_code(const running *r, int64_t first, int64_t last,
     if (f->block_n < f->n) { /* no further than this row */
       const int64_t per_row = cxi_divide_up(f->n, f->block_n);
       end = cxi_least(last, first - first % per_row + per_row);
+      end = cxi_least(end, first + RANGE_BLOCKS);
     }
     set_block(f, end - 1, &to);
     run(r->at, f->n, from.row, to.row + to.rows, from.column, to.column + to.n,

@@ -310,7 +310,7 @@ static bool add_equation(building *b, uint32_t i) {
   const cxi_op *op = &b->unit->ops[i];
   forms *v = &b->ops[level_of(b, op->per_row)][i];
   if (op->reduces) return add_reduction(b, op, v);
-  if (op->row->form == CXI_FORM_SOURCE) {
+  if (cxi_generates(op)) {
     add_generator(b, op, v);
     return true;
   }

@@ -36,8 +36,9 @@ typedef struct cxi_plugin {
   /* Once, before the rest. False with text. */
   bool (*open)(const cxi_plugin_host *host, const char **out_why);
   /* Code for a scan or while whose bodies keep their schedules, or for a fused
-   * unit; from several threads at once. False if it could not be made; *why says
-   * in what way. What would gain nothing has none, and a report that says why. */
+   * unit; from several threads at once. False if it could not be made; *why
+   * says in what way. What would gain nothing has none, and a report that says
+   * why. */
   bool (*generate)(const cxi_unit *unit, cxi_object *out, const char **why);
   void (*release)(cxi_object *object);
   /* The unit as assembly for another target, to be freed with `free_text`;

@@ -1,10 +1,10 @@
 /* emit.h - what the parts of the emitter share.
  *
- * A pass outside loops becomes one function (range.c), and so does a loop. Its bodies' units are emitted one after the
- * other from their schedules (lower/schedule.h); a unit that no part takes is
- * called as the thunk that tier 0 runs. Arrays of up to CXI_SMALL elements are
- * local variables that LLVM turns into registers; larger ones lie where the
- * plan put them. Every operation is that of base/math.h in the same order, so
+ * A pass outside loops becomes one function (range.c), and so does a loop. Its
+ * bodies' units are emitted one after the other from their schedules
+ * (lower/schedule.h); a unit that no part takes is called as the thunk that
+ * tier 0 runs. Arrays of up to CXI_SMALL elements are local variables that LLVM
+ * turns into registers; larger ones lie where the plan put them. Every operation is that of base/math.h in the same order, so
  * that the bits are those of tier 0. */
 #ifndef CXI_LLVM_EMIT_H
 #define CXI_LLVM_EMIT_H
@@ -122,6 +122,8 @@ typedef struct cxi_operation {
   LLVMValueRef in[CXI_FUSED_OPERANDS];
   int lanes;
 } cxi_operation;
+/* An equation of a fused unit, without its operands' values. */
+cxi_operation cxi_operation_of(const cxi_unit *u, const cxi_op *op);
 /* Is there a row that takes these types, and needs no library of C for it? */
 bool cxi_operation_takes(const cxi_codegen *e, const cxi_operation *o);
 LLVMValueRef cxi_operation_emit(cxi_codegen *e, const cxi_operation *o);

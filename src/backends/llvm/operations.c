@@ -390,6 +390,17 @@ static const row rows[CXI_N_PRIMS] = {
   [CXI_PRIM_name] = { NUMBERS | BOOLS | KEYS, same, NULL },
 };
 
+cxi_operation cxi_operation_of(const cxi_unit *u, const cxi_op *op) {
+  cxi_operation o = { .prim = op->row->prim,
+                      .params = op->params,
+                      .n_in = op->n_in,
+                      .type = op->type,
+                      .lanes = 1 };
+  for (uint32_t k = 0; k < op->n_in && k < CXI_FUSED_OPERANDS; k++)
+    o.types[k] = cxi_source_type(u, op, k);
+  return o;
+}
+
 bool cxi_operation_takes(const cxi_codegen *e, const cxi_operation *o) {
   const row *r = &rows[o->prim];
   const bool rounds = o->prim == CXI_PRIM_floor || o->prim == CXI_PRIM_ceil ||

@@ -34,34 +34,19 @@ typedef struct pass {
 
 /* -- what a unit is -------------------------------------------------------- */
 
-static cxi_operation operation_of(const cxi_unit *u, const cxi_op *op) {
-  cxi_operation o = { .prim = op->row->prim,
-                      .params = op->params,
-                      .n_in = op->n_in,
-                      .type = op->type,
-                      .lanes = 1 };
-  for (uint32_t k = 0; k < op->n_in && k < CXI_FUSED_OPERANDS; k++)
-    o.types[k] = cxi_source_type(u, op, k);
-  return o;
-}
-
 /* The kernel of tier 0 for an equation that has no row here. */
 static cxi_cpu_kernel kernel_of(const cxi_codegen *e, const cxi_unit *u,
                                 const cxi_op *op, bool *wide) {
-  const cxi_operation o = operation_of(u, op);
+  const cxi_operation o = cxi_operation_of(u, op);
   return cxi_cpu_find_kernel(e->host->kernels, o.prim, o.n_in, o.types, o.type,
                              wide);
-}
-
-static bool is_source(const cxi_op *op) {
-  return op->row->form == CXI_FORM_SOURCE;
 }
 
 /* Does tier 0's kernel have to be called for it? */
 static bool calls_kernel(const cxi_codegen *e, const cxi_unit *u,
                          const cxi_op *op) {
-  const cxi_operation o = operation_of(u, op);
-  return !op->reduces && !is_source(op) && !cxi_operation_takes(e, &o);
+  const cxi_operation o = cxi_operation_of(u, op);
+  return !op->reduces && !cxi_generates(op) && !cxi_operation_takes(e, &o);
 }
 
 static bool takes_op(const cxi_codegen *e, const cxi_unit *u,
@@ -71,7 +56,7 @@ static bool takes_op(const cxi_codegen *e, const cxi_unit *u,
     return cxi_reduce_takes(op->row->prim, cxi_source_type(u, op, 0), op->type,
                             u->n);
   if (op->row->prim == CXI_PRIM_iota) return !cxi_is_half(op->type);
-  if (is_source(op)) return op->row->prim == CXI_PRIM_random_bits;
+  if (cxi_generates(op)) return op->row->prim == CXI_PRIM_random_bits;
   return !calls_kernel(e, u, op) || kernel_of(e, u, op, &wide) != NULL;
 }
 
@@ -110,7 +95,7 @@ static bool find_way(const cxi_codegen *e, const cxi_unit *u, pass *p) {
   for (uint32_t i = 0; variable && i < u->n_ops; i++)
     for (uint32_t k = 0; k < u->ops[i].n_in; k++) {
       const cxi_source *s = &u->sources[u->ops[i].in + k];
-      if (!s->fused && !is_source(&u->ops[i]) &&
+      if (!s->fused && !cxi_generates(&u->ops[i]) &&
           !reads_anywhere(p, &u->operands[s->index], reads_rows(p, &u->ops[i])))
         return false;
     }
@@ -278,13 +263,13 @@ static LLVMValueRef emit_op(const pass *p, const cxi_op *op, const spot *s,
                             uint32_t c) {
   const bool per_row = op->per_row && !p->one_level;
   const int lanes = per_row ? 1 : s->lanes;
-  if (is_source(op)) {
+  if (cxi_generates(op)) {
     const LLVMValueRef index =
         numbers_from(p->e, index_at(p, s, per_row), lanes);
     return op->row->prim == CXI_PRIM_iota ? emit_iota(p, op, index, lanes)
                                           : emit_bits(p, op, index, lanes);
   }
-  cxi_operation o = operation_of(p->u, op);
+  cxi_operation o = cxi_operation_of(p->u, op);
   o.lanes = lanes;
   for (uint32_t k = 0; k < op->n_in; k++) o.in[k] = value_of(p, op, k, s, c);
   return cxi_operation_emit(p->e, &o);

@@ -39,21 +39,6 @@ static bool on_rows(const cxi_unit *u, const cxi_op *op) {
   return op->per_row && u->n > 0;
 }
 
-static bool generates(const cxi_op *op) {
-  return op->row->form == CXI_FORM_SOURCE;
-}
-
-static cxi_operation operation_of(const cxi_unit *u, const cxi_op *op) {
-  cxi_operation o = { .prim = op->row->prim,
-                      .params = op->params,
-                      .n_in = op->n_in,
-                      .type = op->type,
-                      .lanes = 1 };
-  for (uint32_t k = 0; k < op->n_in && k < CXI_FUSED_OPERANDS; k++)
-    o.types[k] = cxi_source_type(u, op, k);
-  return o;
-}
-
 /* As tier 0's kernels do: f16 and bf16 by way of f32. */
 static cx_dtype reduced_type(const range *x, const cxi_op *op) {
   const cx_dtype type = cxi_source_type(x->u, op, 0);
@@ -64,29 +49,17 @@ static cx_dtype reduced_type(const range *x, const cxi_op *op) {
  * are known here only one has as many. */
 static bool takes_reduction(const range *x, const cxi_op *op) {
   const cx_dtype type = reduced_type(x, op);
-  const cxi_source *s = &x->u->sources[op->in];
   return x->e->vector_bytes == 64 && op->type == cxi_source_type(x->u, op, 0) &&
          op->row->prim != CXI_PRIM_argmax && op->row->prim != CXI_PRIM_argmin &&
-         cxi_reduce_takes(op->row->prim, type, type, CXI_LANES) &&
-         (s->fused ||
-          cxi_operand_cover(&x->u->operands[s->index], false, x->rows,
-                            x->columns) != CXI_COVER_OTHER);
+         cxi_reduce_takes(op->row->prim, type, type, CXI_LANES);
 }
 
 static bool takes_op(const range *x, const cxi_op *op) {
-  const cxi_operation o = operation_of(x->u, op);
+  const cxi_operation o = cxi_operation_of(x->u, op);
+  if (!cxi_reads_lines(x->u, op, x->rows, x->columns)) return false;
   if (op->reduces) return takes_reduction(x, op);
-  if (op->row->prim == CXI_PRIM_iota)
-    return !cxi_is_half(op->type) &&
-           cxi_index_cover(x->u, op, x->rows, x->columns) != CXI_COVER_OTHER;
-  if (generates(op)) return op->row->prim == CXI_PRIM_random_bits;
-  for (uint32_t k = 0; k < op->n_in; k++) {
-    const cxi_source *s = &x->u->sources[op->in + k];
-    if (!s->fused &&
-        cxi_operand_cover(&x->u->operands[s->index], cxi_reads_rows(x->u, op),
-                          x->rows, x->columns) == CXI_COVER_OTHER)
-      return false;
-  }
+  if (op->row->prim == CXI_PRIM_iota) return !cxi_is_half(op->type);
+  if (cxi_generates(op)) return op->row->prim == CXI_PRIM_random_bits;
   return cxi_operation_takes(x->e, &o) || cxi_function_takes(x->e, &o);
 }
 
@@ -103,7 +76,7 @@ static int find_lanes(const range *x) {
     for (uint32_t k = 0; k <= op->n_in; k++) {
       const cx_dtype type = k ? cxi_source_type(x->u, op, k - 1) : op->type;
       size_t bytes = cxi_is_half(type) ? 4 : cxi_dtype_bytes(type);
-      if (generates(op)) bytes = k || bytes < 4 ? 4 : bytes;
+      if (cxi_generates(op)) bytes = k || bytes < 4 ? 4 : bytes;
       if (op->row->prim == CXI_PRIM_random_bits) registers = BITS_SIDE_BY_SIDE;
       if (bytes > widest) widest = bytes;
     }
@@ -148,7 +121,7 @@ static void for_operands(range *x, visit *f, bool at_hand) {
     const cxi_op *op = &x->u->ops[i];
     const bool per_row = cxi_reads_rows(x->u, op);
     if (at_hand && x->stages[i] != x->stage) continue;
-    for (uint32_t k = 0; k < op->n_in && !generates(op); k++) {
+    for (uint32_t k = 0; k < op->n_in && !cxi_generates(op); k++) {
       const cxi_source *s = &x->u->sources[op->in + k];
       if (s->fused) continue;
       f(x, s->index,
@@ -284,8 +257,8 @@ static LLVMValueRef emit_bits(const range *x, const cxi_op *op, int lanes) {
 static LLVMValueRef emit_op(const range *x, const cxi_op *op) {
   const int lanes = on_rows(x->u, op) ? 1 : x->lanes;
   if (op->row->prim == CXI_PRIM_iota) return emit_index(x, op, lanes);
-  if (generates(op)) return emit_bits(x, op, lanes);
-  cxi_operation o = operation_of(x->u, op);
+  if (cxi_generates(op)) return emit_bits(x, op, lanes);
+  cxi_operation o = cxi_operation_of(x->u, op);
   o.lanes = lanes;
   for (uint32_t k = 0; k < op->n_in; k++) o.in[k] = value(x, op, k);
   return cxi_function_takes(x->e, &o) ? cxi_function_emit(x->e, &o)
@@ -429,6 +402,7 @@ static void emit_row(range *x, LLVMValueRef column, LLVMValueRef column_end,
 
 void cxi_range_emit(cxi_codegen *e, const cxi_unit *unit) {
   const uint32_t n = unit->n_operands + unit->n_results;
+  uint32_t n_crossing;
   range x = { .e = e,
               .u = unit,
               .at = LLVMGetParam(e->function, 0),
@@ -447,7 +421,7 @@ void cxi_range_emit(cxi_codegen *e, const cxi_unit *unit) {
   cxi_unit_extents(unit, &x.rows, &x.columns);
   e->short_of_memory |= !x.stages || !x.crossing;
   if (e->short_of_memory) return;
-  x.n_stages = cxi_unit_stages(unit, x.stages, x.crossing);
+  x.n_stages = cxi_unit_stages(unit, x.stages, x.crossing, &n_crossing);
   for (uint32_t i = 0; i < n; i++)
     x.pointers[i] = LLVMBuildLoad2(
         e->b, e->ptr, cxi_after(e, x.at, (int64_t)sizeof(char *) * i), "");

@@ -160,6 +160,39 @@ static void transposes(void **state) {
            cx_array(double, 20, 18, 14, 8));
 }
 
+/* A loop computes something beside, times infinity, that no result needs: it
+ * has no cotangent, where one of zeros would give NaN. Twice that in a cond. */
+CX_DEF(double_beside, c, x) {
+  (void)x;
+  cx aside = cx_mul(cx_nth(c, 1), INFINITY);
+  return cx_tuple(cx_tuple(cx_mul(cx_nth(c, 0), 2), aside), cx_none());
+}
+CX_DEF(beside, x) {
+  cx r = cx_scan(CX_FN(double_beside), cx_tuple(x, x), cx_none(), .length = 2);
+  return cx_nth(cx_nth(r, 0), 0);
+}
+CX_DEF(pair_beside, x) {
+  return cx_tuple(beside(x), cx_mul(x, INFINITY));
+}
+CX_DEF(chosen_beside, x) {
+  cx yes = cx_scalar(true, CX_BOOL);
+  return cx_nth(cx_cond(yes, CX_FN(pair_beside), CX_FN(pair_beside), x), 0);
+}
+static void nothing_has_no_cotangent(void **state) {
+  (void)state;
+  CX_SCOPE;
+  const cx_fn fns[] = { CX_FN(beside), CX_FN(chosen_beside),
+                        cx_jit(CX_FN(chosen_beside)) };
+  cx one = cx_scalar(1, CX_F64), four = cx_scalar(4, CX_F64), y;
+  for (size_t i = 0; i < sizeof fns / sizeof *fns; i++) {
+    close_to(cx_call(cx_grad(fns[i]), one), four);
+    close_to(cx_call(cx_pullback(fns[i], cx_tuple(one), &y), one),
+             cx_tuple(four));
+    close_to(cx_call(cx_linear_transpose(fns[i], cx_tuple(one)), one),
+             cx_tuple(four));
+  }
+}
+
 /* -- wrong uses ------------------------------------------------------------------ */
 
 CX_DEF(rounds, x) {
@@ -240,8 +273,8 @@ static void linear_functions_keep_residuals(void **state) {
 
 /* (y, aux), aux with a derivative of its own that is not wanted. */
 CX_DEF(wave_and_more, x, y) {
-  return cx_tuple(wave(x, y), cx_dict("n", cx_scalar(7, CX_I32), "s",
-                                      cx_sin(x)));
+  return cx_tuple(wave(x, y),
+                  cx_dict("n", cx_scalar(7, CX_I32), "s", cx_sin(x)));
 }
 
 static void linear_functions_with_aux(void **state) {
@@ -252,7 +285,8 @@ static void linear_functions_with_aux(void **state) {
   cx dx = cx_tuple(cx_ones_like(x), y);
   const cx_fn push = cx_linearize(CX_FN(wave), primals, &plain);
   const cx_fn pull = cx_pullback(CX_FN(wave), primals, NULL);
-  cx_fn f = cx_linearize(CX_FN(wave_and_more), primals, &value, .has_aux = true);
+  cx_fn f =
+      cx_linearize(CX_FN(wave_and_more), primals, &value, .has_aux = true);
   assert_true(cx_item(cx_call(f, dx)) == cx_item(cx_call(push, dx)));
   assert_true(cx_item(cx_nth(value, 0)) == cx_item(plain));
   assert_true(cx_item(cx_get(value, "1.n")) == 7);
@@ -260,8 +294,8 @@ static void linear_functions_with_aux(void **state) {
   cx one = cx_scalar(1, CX_F64);
   cx difference = cx_sub(cx_call(f, one), cx_call(pull, one));
   assert_true(cx_item(cx_global_norm(difference)) == 0);
-  assert_true(cx_item(cx_max(cx_abs(cx_sub(cx_get(value, "1.s"),
-                                           cx_sin(x))))) == 0);
+  assert_true(
+      cx_item(cx_max(cx_abs(cx_sub(cx_get(value, "1.s"), cx_sin(x))))) == 0);
   assert_good();
   assert_null(cx_linearize(CX_FN(wave), primals, &value, .has_aux = true));
   assert_int_equal(cx_error(NULL), CX_ETREE);
@@ -269,8 +303,11 @@ static void linear_functions_with_aux(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-    cmocka_unit_test(by_two),     cmocka_unit_test(hessians),
-    cmocka_unit_test(with_aux),   cmocka_unit_test(transposes),
+    cmocka_unit_test(by_two),
+    cmocka_unit_test(hessians),
+    cmocka_unit_test(with_aux),
+    cmocka_unit_test(transposes),
+    cmocka_unit_test(nothing_has_no_cotangent),
     cmocka_unit_test(wrong_uses),
     cmocka_unit_test(linear_functions_keep_residuals),
     cmocka_unit_test(linear_functions_with_aux),

@@ -168,7 +168,9 @@ static const cxi_program *backward(const cut *c, cxi_error *error) {
   if (!linear || !all || !in || !own || !out) return NULL;
   for (uint32_t i = 0; i < n_tangents; i++) linear[i] = true;
   for (uint32_t i = 0; i < u->n_out; i++) all[i] = true;
-  const cxi_program *t = cxi_transpose_program(u, linear, all, NULL, error);
+  const cxi_program *live = cxi_live_part(u, error);
+  const cxi_program *t =
+      live ? cxi_transpose_program(live, linear, all, NULL, error) : NULL;
   if (!t) return NULL;
   cxi_builder b;
   cxi_builder_open(&b);
@@ -281,7 +283,9 @@ static cx_fn transpose(cx_fn f, const cxi_body *body, cxi_sig primals,
   char name[160];
   snprintf(name, sizeof name, "linear_transpose(%.120s)", f->code->name);
   cxi_error error = { 0 };
-  const cxi_program *t = cxi_transpose_program(p, linear, all, NULL, &error);
+  const cxi_program *live = cxi_live_part(p, &error);
+  const cxi_program *t =
+      live ? cxi_transpose_program(live, linear, all, NULL, &error) : NULL;
   if (!t) {
     const cxi_name site = cxi_transform_error_site();
     const cxi_name before = site ? cxi_site_use(site) : cxi_site_now();

@@ -175,3 +175,7 @@ const cxi_program *cxi_narrow(const cxi_program *p, const bool *used_out,
   cxi_task_end(&task);
   return task.memo.a;
 }
+
+const cxi_program *cxi_live_part(const cxi_program *p, cxi_error *error) {
+  return cxi_narrow(p, NULL, NULL, error);
+}

@@ -29,6 +29,10 @@ bool cxi_partial_eval(const cxi_program *p, const bool *unknown_in,
                       const bool *force_unknown_out, cxi_partial *out,
                       bool *unknown_out, cxi_error *error);
 
+/* p without what its outputs do not need, sub-programs too: what a program is
+ * before it is transposed. What a loop or a branch does with a tangent for
+ * nothing would give it a cotangent of zeros, which is not none: 0 * inf. */
+const cxi_program *cxi_live_part(const cxi_program *p, cxi_error *error);
 /* (ins not linear, cotangents in mask, accumulators in mask) -> a cotangent
  * for each linear in, zeros where nothing reaches it. */
 const cxi_program *cxi_transpose_program(const cxi_program *p,

@@ -46,19 +46,13 @@ static bool find_masks(cxi_task *task, const cxi_program *linear,
   return true;
 }
 
-/* What a loop or a branch does with a tangent for nothing would give it a
- * cotangent of zeros, which is not none: 0 * inf. */
-static const cxi_program *live_part(cxi_task *task, const cxi_program *linear) {
-  return cxi_narrow(linear, NULL, NULL, task->error);
-}
-
 static bool transpose_linear(cxi_task *task, halves *h) {
   const cxi_program *linear = h->partial.unknown;
   masks m;
   if (!find_masks(task, linear, h->wrt, h->cotangent_out, h->nonzero_out, &m))
     return false;
   if (count(m.wanted, linear->n_out) == 0) return true;
-  const cxi_program *live = live_part(task, linear);
+  const cxi_program *live = cxi_live_part(linear, task->error);
   if (live)
     h->back =
         cxi_transpose_program(live, m.linear_in, m.wanted, NULL, task->error);
@@ -182,7 +176,7 @@ static bool vjp_into(cxi_task *task, cxi_builder *b, const bool *wrt,
       if (wrt[i]) *grads++ = cxi_zeros(p->values[i].type);
     return b->error.code == CX_OK || cxi_task_failed(task, b);
   }
-  const cxi_program *live = live_part(task, linear);
+  const cxi_program *live = cxi_live_part(linear, task->error);
   if (!live) return false;
   return cxi_transpose_into(b, live, m.linear_in, m.wanted, NULL, args,
                             grads) ||

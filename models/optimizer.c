@@ -14,7 +14,27 @@ static cx scaled(cx number, cx tree) {
   return cx_tree_map(CX_BIND(times, .number = number), tree);
 }
 
+static bool same_shape(cx a, cx b) {
+  bool same = cx_ndim(a) == cx_ndim(b);
+  for (int i = 0; same && i < cx_ndim(a); i++)
+    same = cx_dim(a, i) == cx_dim(b, i);
+  return same;
+}
+/* The gradients; poison where one has not its parameter's shape, which
+ * broadcasting would hide. Other differences are found by what follows. */
+static cx checked(const char *op, cx params, cx grads) {
+  if (!cx_ok() || cx_leaf_count(params) != cx_leaf_count(grads)) return grads;
+  for (int i = 0; i < cx_leaf_count(params); i++) {
+    cx p = cx_leaf(params, i), g = cx_leaf(grads, i);
+    if (same_shape(p, g)) continue;
+    return cx_fail(CX_ESHAPE, "%s: parameter \"%s\" is %s, its gradient %s", op,
+                   cx_leaf_path(params, i), cx_show(p), cx_show(g));
+  }
+  return grads;
+}
+
 cx sgd_update(cx params, cx grads, cx lr) {
+  grads = checked("sgd_update", params, grads);
   return cx_sub(params, scaled(lr, grads));
 }
 
@@ -23,6 +43,7 @@ cx momentum_init(cx params) {
 }
 void momentum_update(cx params, cx grads, cx velocity, cx lr, double decay,
                      bool nesterov, cx *out_params, cx *out_velocity) {
+  grads = checked("momentum_update", params, grads);
   cx v = cx_add(cx_mul(decay, velocity), grads);
   cx step = nesterov ? cx_add(grads, cx_mul(decay, v)) : v;
   *out_params = cx_sub(params, scaled(lr, step));
@@ -51,6 +72,7 @@ void adam_update(cx params, cx grads, cx state, cx lr, adam_options o,
                  cx *out_params, cx *out_state) {
   double b1 = o.b1 ? o.b1 : 0.9, b2 = o.b2 ? o.b2 : 0.999;
   double eps = o.eps ? o.eps : 1e-8;
+  grads = checked("adam_update", params, grads);
   cx m = cx_add(cx_mul(b1, cx_get(state, "m")), cx_mul(1 - b1, grads));
   cx v =
       cx_add(cx_mul(b2, cx_get(state, "v")), cx_mul(1 - b2, cx_square(grads)));

@@ -50,7 +50,7 @@ static void golden_messages(void **state) {
   r = cx_call(cx_grad(CX_FN(not_scalar)), cx_ones(CX_F32, 128));
   ASSERT_MESSAGE(CX_ESHAPE, "grad(not_scalar): must return a scalar, got f32[128]");
   r = cx_call(cx_vmap(CX_FN(example_loss)), cx_ones(CX_F32, 128), cx_ones(CX_F32, 64));
-  ASSERT_MESSAGE(CX_ESHAPE, "vmap(example_loss): argument 1 \"x\" has 128 along axis 0, argument 2 \"y\" has 64");
+  ASSERT_MESSAGE(CX_ESHAPE, "vmap(example_loss): argument 0 \"x\" has 128 along axis 0, argument 1 \"y\" has 64");
   /* clang-format on */
   (void)r;
 }
@@ -114,6 +114,32 @@ CX_DEF(mixed, i, c) {
   return cx_add(c, cx_cast(cx_sum(wrong), CX_I32));
 }
 
+/* What stands in the message is what the caller wrote, and what to write. */
+static void numbers_and_names(void **state) {
+  (void)state;
+  CX_SCOPE;
+  cx i = cx_ones(CX_I32, 3), r;
+  r = cx_randint(cx_key(0), 0.0, 5, CX_I32, 3);
+  assert_error(CX_EDTYPE, "randint: the number 0.0 is no i32 (write 0, or cast"
+                          " the array first)");
+  r = cx_mul(i, 1e6);
+  assert_error(CX_EDTYPE, "the number 1000000.0 is no i32 (write 1000000, or");
+  r = cx_mul(i, 1e30);
+  assert_error(CX_EDTYPE, "the number 1e+30 is no i32 (cast the array first)");
+  r = cx_get(i, "w");
+  assert_error(CX_ETREE, "get: this is i32[3], not a tree");
+  cx_fn f = cx_load_fn("nothing.txt");
+  assert_error(CX_EIO, "load_fn: nothing.txt: its suffix must be .calx");
+  f = cx_load_fn("nothing.calx");
+  assert_error(CX_EIO, "load_fn: nothing.calx: ");
+  assert_false(cx_save_fn("nothing.txt", CX_FN(below_ten), i));
+  assert_error(CX_EIO, "save_fn: nothing.txt: its suffix must be .calx");
+  assert_null(cx_program_load("nothing.txt"));
+  assert_error(CX_EIO, "program_load: nothing.txt: its suffix");
+  (void)f;
+  (void)r;
+}
+
 /* A carry that starts as a C number has that number's dtype. */
 static void carries_that_start_as_numbers(void **state) {
   (void)state;
@@ -136,6 +162,9 @@ static void carries_that_start_as_numbers(void **state) {
   /* the carry that the message is about */
   r = cx_fori(0, 3, CX_FN(halved), cx_tuple(0.0, 1));
   assert_error(CX_EDTYPE, "no i32 (cast the array first); carry \"c.1\" of");
+  /* two that it may be about */
+  r = cx_fori(0, 3, CX_FN(halved), cx_tuple(2, 1));
+  assert_error(CX_EDTYPE, "first); carry \"c.0\" (or one of 1 more) of the");
   /* no word of it where the start is an array, where the message is about
    * other dtypes, or behind the loop */
   const char *other;
@@ -178,8 +207,8 @@ static void donations_are_checked(void **state) {
   cx m = cx_zeros(CX_F32, 3);
   cx_fn f = cx_jit(CX_FN(donated), .donate = CX_ARGS(0));
   cx r = cx_call(f, cx_tuple(m, m));
-  assert_error(CX_ELIFETIME,
-               "donate: \"mems.0\" and \"mems.1\" are one buffer");
+  assert_error(CX_ELIFETIME, "donate: \"mems.0\" and \"mems.1\" are one "
+                             "buffer: donate one, or a copy");
   r = cx_call(f, m);
   assert_good();
   r = cx_add(m, 1);
@@ -328,7 +357,7 @@ static void transforms_say_what_is_wrong(void **state) {
   assert_error(CX_ESHAPE, "no argument is mapped");
   r = cx_call(cx_vmap(CX_FN(count), .in = { 1 }), x);
   assert_error(CX_EINDEX,
-               "axis 1 is out of range for argument 1 \"n\", f32[3]");
+               "axis 1 is out of range for argument 0 \"n\", f32[3]");
   r = cx_call(cx_vmap(CX_FN(count), .out = { 2 }), x);
   assert_error(CX_EINDEX, "out axis 2 of result 0");
   r = cx_call(cx_vmap(CX_FN(count), .out = { CX_NONE }), x);
@@ -372,6 +401,7 @@ int main(void) {
     cmocka_unit_test(values_are_not_known_while_tracing),
     cmocka_unit_test(a_wait_looks_at_each_leaf),
     cmocka_unit_test(carries_are_compared_leaf_by_leaf),
+    cmocka_unit_test(numbers_and_names),
     cmocka_unit_test(carries_that_start_as_numbers),
     cmocka_unit_test(donations_are_checked),
     cmocka_unit_test(handles_end),

@@ -120,7 +120,7 @@ static void test_tells_its_arguments(void **state) {
   cx_fn g = cx_program_fn(p);
   cx wrong = cx_call(g, shaped(), cx_zeros(CX_F32, 4, 2));
   assert_true(cx_size(wrong) >= 0);
-  assert_error(CX_ESHAPE, "look: argument 2 x is f32[4,2], not f32[4,3]");
+  assert_error(CX_ESHAPE, "look: argument 1 x is f32[4,2], not f32[4,3]");
   assert_true(cx_program_save(p, path));
   cx_program_free(p);
   p = cx_program_load(path);

@@ -348,7 +348,7 @@ static void programs_print_parse_and_run(void **state) {
   cx_program_free(p);
   assert_good();
   (void)cx_size(cx_call(f, cx_ones(CX_F32, 4)));
-  assert_error(CX_ESHAPE, "argument 1 is f32[4], not f32[3]");
+  assert_error(CX_ESHAPE, "argument 0 is f32[4], not f32[3]");
   assert_null(cx_parse("program @x(%0: f32[) {"));
   assert_error(CX_EIO, "parse: ");
 }

@@ -16,6 +16,8 @@
 #include "calx/models/optimizer.h"
 #include "calx/models/transformer_xl.h"
 
+#include "support/calls.h"
+
 #ifndef CALX_TEST_DATA
 #define CALX_TEST_DATA "tests/data"
 #endif
@@ -44,6 +46,26 @@ static void test_sgd(void **state) {
   expect_near(at(cx_get(q, "a"), 0), 0.95, 1e-7);
   expect_near(at(cx_get(q, "a"), 1), 2.1, 1e-6);
   expect_near(at(cx_get(q, "b"), 0), 2.6, 1e-6);
+}
+/* Broadcasting would give a parameter another shape, or hide a mistake. */
+static void test_wrong_gradients(void **state) {
+  (void)state;
+  CX_SCOPE;
+  cx p = cx_dict("a", cx_ones(CX_F32, 2), "b", cx_ones(CX_F32, 4, 3));
+  cx lr = cx_scalar(0.1, CX_F32), q, s;
+  const cx wrong[] = { cx_ones(CX_F32, 3), cx_ones(CX_F32, 2, 4, 3),
+                       cx_ones(CX_F32) };
+  for (int i = 0; i < 3; i++) {
+    cx g = cx_put(p, wrong[i], "b");
+    q = sgd_update(p, g, lr);
+    assert_error(CX_ESHAPE, "sgd_update: parameter \"b\" is f32[4,3]");
+    momentum_update(p, g, momentum_init(p), lr, 0.9, false, &q, &s);
+    assert_error(CX_ESHAPE, "momentum_update: parameter \"b\"");
+    adam_update(p, g, adam_init(p), lr, (adam_options){ 0 }, &q, &s);
+    assert_error(CX_ESHAPE, "adam_update: parameter \"b\"");
+  }
+  q = sgd_update(p, cx_dict("a", cx_ones(CX_F32, 2)), lr);
+  assert_error(CX_ETREE, "the trees differ");
 }
 /* Two steps with gradient 1: v = 1, then 1.9. */
 static void test_momentum(void **state) {
@@ -321,6 +343,7 @@ static int close_cpu(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
     cmocka_unit_test(test_sgd),
+    cmocka_unit_test(test_wrong_gradients),
     cmocka_unit_test(test_momentum),
     cmocka_unit_test(test_adam_first_step),
     cmocka_unit_test(test_adam_decay_mask),

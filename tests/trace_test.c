@@ -217,7 +217,7 @@ static void numbers_that_change_compile_nothing(void **state) {
   assert_non_null(strstr(report, "jit(blend): 2 compiled, 5 hits"));
   assert_non_null(strstr(report,
                          "jit(blend): compiled again (2nd time): argument"
-                         " 1 \"x\" changed f32[3] -> f32[4]"));
+                         " 0 \"x\" changed f32[3] -> f32[4]"));
   assert_good();
 }
 
@@ -391,7 +391,7 @@ static void a_function_chooses_what_is_saved(void **state) {
   const char *saved = cx_saved_residuals(some, x);
   assert_true(asked > 0);
   const char *kept = cx_saved_residuals(none, x);
-  assert_ptr_equal(strstr(kept, "f32[5] from argument 1 \"x\", 20 bytes"),
+  assert_ptr_equal(strstr(kept, "f32[5] from argument 0 \"x\", 20 bytes"),
                    kept);
   assert_non_null(strstr(kept, "\n20 bytes in all\n"));
   int tanhs = 0;

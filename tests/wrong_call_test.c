@@ -266,7 +266,7 @@ static const wrong functions[] = {
   { grad_vector, CX_ESHAPE, "grad(one): must return a scalar, got f32[2]" },
   { vmap_scalar, CX_EINDEX, "vmap(one): " },
   { vmap_sizes, CX_ESHAPE,
-    "argument 1 \"x\" has 2 along axis 0, argument 2 \"y\" has 3" },
+    "argument 0 \"x\" has 2 along axis 0, argument 1 \"y\" has 3" },
   { jacobian_of_ints, CX_EDTYPE, "jacfwd(one): " },
   { jvp_count, CX_ETREE, "jvp(two): " },
   { donate_beyond, CX_ETREE,

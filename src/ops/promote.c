@@ -92,9 +92,18 @@ static cx report_misfit(const char *op, cxi_info info, cx_dtype type) {
   if (rank_of_kind(from) == 1 && rank_of_kind(type) == 1)
     return cxi_fail(CX_EDTYPE, "%s: the number %.0f does not fit %s", op,
                     number_of(from, info.bits), cxi_dtype_name(type));
+  /* 2.0 is written 2 where integers are wanted. */
+  const double number = number_of(from, info.bits);
+  char integer[40] = "", text[40];
+  snprintf(text, sizeof text, "%g", number);
+  if (rank_of_kind(from) == 2 && rank_of_kind(type) == 1 &&
+      number == floor(number) && fabs(number) < 1e9) {
+    snprintf(integer, sizeof integer, "write %.0f, or ", number);
+    snprintf(text, sizeof text, "%.1f", number);
+  }
   return cxi_fail(CX_EDTYPE,
-                  "%s: the number %g is no %s (cast the array first)", op,
-                  number_of(from, info.bits), cxi_dtype_name(type));
+                  "%s: the number %s is no %s (%scast the array first)", op,
+                  text, cxi_dtype_name(type), integer);
 }
 cx cxi_strong(const char *op, cx a, cx_dtype type) {
   cxi_info info;

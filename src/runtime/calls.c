@@ -151,7 +151,7 @@ static void describe_change(const cxi_calls *calls, const cxi_invocation *call,
     }
     cxi_sig_print(was, sizeof was, last[i]);
     cxi_sig_print(is, sizeof is, sigs[i]);
-    snprintf(out, room, "argument %u \"%s\" changed %s -> %s", i + 1,
+    snprintf(out, room, "argument %u \"%s\" changed %s -> %s", i,
              cxi_argument_name(calls->code, i).name, was, is);
     return;
   }

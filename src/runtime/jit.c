@@ -71,7 +71,9 @@ static bool check_donated(running *r) {
     uint32_t k = 0;
     while (again && c->operands[k].as.array != a) k++;
     if (again)
-      c->poison = cxi_reportf(CX_ELIFETIME, "donate: %s and %s are one buffer",
+      c->poison = cxi_reportf(CX_ELIFETIME,
+                              "donate: %s and %s are one buffer: donate"
+                              " one, or a copy (cx_copy)",
                               name_of(c, k).text, name_of(c, i).text);
     else if (a->pinned)
       c->poison = cxi_reportf(CX_ELIFETIME,
@@ -90,10 +92,10 @@ static bool check_donated(running *r) {
         !(r->donate[k] && c->operands[k].as.array == c->operands[i].as.array))
       k++;
     const bool is_argument = i >= c->entry->n_lead + c->entry->n_extras;
-    c->poison =
-        cxi_reportf(CX_ELIFETIME, "donate: %s is %s%s too", name_of(c, k).text,
-                    is_argument ? "" : "captured by the function",
-                    is_argument ? name_of(c, i).text : "");
+    c->poison = cxi_reportf(
+        CX_ELIFETIME, "donate: %s is %s%s too: donate a copy (cx_copy)",
+        name_of(c, k).text, is_argument ? "" : "captured by the function",
+        is_argument ? name_of(c, i).text : "");
     return false;
   }
   return true;

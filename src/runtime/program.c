@@ -198,13 +198,12 @@ static const char *said(char room[300], const char *what, const char *path) {
   return room;
 }
 
-cx_program *cx_program_load_(const char *path, const char *at) {
-  cxi_name before __attribute__((cleanup(cxi_left), unused)) = cxi_enter(at);
+static cx_program *load(const char *op, const char *path) {
   char room[300];
   cxi_file file;
   source s = { .path = path };
-  if (!cxi_context_need() || !path_valid("program_load", path)) return NULL;
-  const char *what = said(room, "program_load", path);
+  if (!cxi_context_need() || !path_valid(op, path)) return NULL;
+  const char *what = said(room, op, path);
   if (!cxi_file_map(path, &file, &s.error)) {
     cxi_report_error(what, &s.error);
     return NULL;
@@ -216,9 +215,14 @@ cx_program *cx_program_load_(const char *path, const char *at) {
   return made;
 }
 
+cx_program *cx_program_load_(const char *path, const char *at) {
+  cxi_name before __attribute__((cleanup(cxi_left), unused)) = cxi_enter(at);
+  return load("program_load", path);
+}
+
 cx_fn cx_load_fn_(const char *path, const char *at) {
   cxi_name before __attribute__((cleanup(cxi_left), unused)) = cxi_enter(at);
-  return fn_of(cx_program_load_(path, NULL));
+  return fn_of(load("load_fn", path));
 }
 
 /* -- what it takes -------------------------------------------------------- */
@@ -325,19 +329,21 @@ static bool save_text(const cx_program *program, const char *path,
   return ok && w;
 }
 
+static bool save(const char *op, const cx_program *program, const char *path) {
+  char room[300];
+  cxi_error error = { 0 };
+  if (!cxi_context_need() || !path_valid(op, path)) return false;
+  if (!save_constants(program, path)) return false;
+  if (save_text(program, path, &error)) return true;
+  cxi_report_error(said(room, op, path), &error);
+  return false;
+}
+
 bool cx_program_save_(const cx_program *program, const char *path,
                       const char *at) {
   cxi_name before __attribute__((cleanup(cxi_left), unused)) = cxi_enter(at);
-  char room[300];
-  cxi_error error = { 0 };
-  if (!program) {
-    cxi_report(CX_EUSER, "program_save: no program");
-    return false;
-  }
-  if (!cxi_context_need() || !path_valid("program_save", path)) return false;
-  if (!save_constants(program, path)) return false;
-  if (save_text(program, path, &error)) return true;
-  cxi_report_error(said(room, "program_save", path), &error);
+  if (program) return save("program_save", program, path);
+  cxi_report(CX_EUSER, "program_save: no program");
   return false;
 }
 
@@ -345,7 +351,7 @@ bool cx_save_fn_(const char *path, cx_fn f, int n, const cx *specs,
                  const char *at) {
   cxi_name before __attribute__((cleanup(cxi_left), unused)) = cxi_enter(at);
   cx_program *program = cx_trace_(f, n, specs, NULL);
-  const bool saved = program && cx_program_save_(program, path, NULL);
+  const bool saved = program && save("save_fn", program, path);
   cx_program_free(program);
   return saved;
 }

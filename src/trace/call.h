@@ -77,7 +77,7 @@ typedef struct cxi_argument {
   char name[64];
 } cxi_argument;
 cxi_argument cxi_argument_name(const cxi_code *code, uint32_t i);
-/* `argument 2 "x"`, counted from 1, with the path within it. */
+/* `argument 1 "x"`, counted from 0, with the path within it. */
 typedef struct cxi_leaf_name {
   char text[256];
 } cxi_leaf_name;

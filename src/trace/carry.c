@@ -38,23 +38,32 @@ static const char *dtype_constant(cxi_type type, char out[16]) {
   return out;
 }
 
-/* One hint for each dtype that a leaf has because it entered as a number. */
+static bool starts_as(const cxi_carry *c, uint32_t i, cx_dtype dtype) {
+  return is_free(c->leaves[i]) && cxi_type_dtype(c->types[i]) == dtype;
+}
+
+/* One hint for each dtype that a leaf has because it entered as a number; with
+ * several such leaves it is not known which one the error is about. */
 static cxi_dtype_hints hints_of(const cxi_carry *c, cx_fn f, const char *what,
                                 uint32_t argument, cxi_dtype_hint *out) {
-  bool seen[CXI_N_DTYPES] = { false };
+  const cxi_argument name = cxi_argument_name(f->code, argument);
   uint32_t n = 0;
-  char enters[96];
-  for (uint32_t i = 0; i < c->n; i++) {
-    const cx_dtype dtype = cxi_type_dtype(c->types[i]);
-    if (!is_free(c->leaves[i]) || seen[dtype]) continue;
-    const cxi_argument name = cxi_argument_name(f->code, argument);
-    cxi_aval_print(enters, sizeof enters, cxi_type_aval(c->types[i]));
-    seen[dtype] = true;
+  for (int k = 0; k < CXI_N_DTYPES; k++) {
+    const cx_dtype dtype = (cx_dtype)k;
+    char enters[96], more[40] = "";
+    uint32_t first = 0, others = 0;
+    while (first < c->n && !starts_as(c, first, dtype)) first++;
+    if (first == c->n) continue;
+    for (uint32_t i = first + 1; i < c->n; i++)
+      others += starts_as(c, i, dtype);
+    if (others) snprintf(more, sizeof more, " (or one of %u more)", others);
+    cxi_aval_print(enters, sizeof enters, cxi_type_aval(c->types[first]));
     out[n].dtype = dtype;
     snprintf(out[n++].text, sizeof out->text,
-             "; carry %.100s of the %s is %s, as the C number that it starts"
+             "; carry %.100s%s of the %s is %s, as the C number that it starts"
              " as: start with cx_scalar(x, dtype)",
-             cxi_leaf_path_of(name.name, c->sig, i).text, what, enters);
+             cxi_leaf_path_of(name.name, c->sig, first).text, more, what,
+             enters);
   }
   return (cxi_dtype_hints){ .n = n, .hints = out };
 }

@@ -266,8 +266,8 @@ cxi_leaf_name cxi_leaf_name_of(const cxi_code *code, uint32_t n_args,
   const cxi_argument name = cxi_argument_name(code, i);
   const cxi_leaf_name path = cxi_leaf_path_of(name.name, args[i], leaf);
   if (strcmp(path.text, "\"\"") != 0)
-    snprintf(out.text, sizeof out.text, "argument %u %.200s", i + 1, path.text);
+    snprintf(out.text, sizeof out.text, "argument %u %.200s", i, path.text);
   else
-    snprintf(out.text, sizeof out.text, "argument %u", i + 1);
+    snprintf(out.text, sizeof out.text, "argument %u", i);
   return out;
 }

@@ -16,10 +16,10 @@ static bool any_spec(cxi_item a) {
   return false;
 }
 
-/* "loss: argument 2: this handle's scope has ended" */
+/* "loss: argument 1: this handle's scope has ended" */
 static cxi_item dead_argument(const cxi_invocation *c, uint32_t i, cx a) {
   char what[160];
-  snprintf(what, sizeof what, "%.120s: argument %u", c->f->code->name, i + 1);
+  snprintf(what, sizeof what, "%.120s: argument %u", c->f->code->name, i);
   return cxi_item_for(what, a);
 }
 
@@ -34,7 +34,7 @@ static bool fill_args(cxi_invocation *c, uint32_t n, const cx *args) {
     }
     if (item.kind == CXI_ITEM_NOTHING) {
       c->poison = cxi_reportf(CX_ETREE, "%s: argument %u is not given",
-                              c->f->code->name, i + 1);
+                              c->f->code->name, i);
       return false;
     }
     c->args[i] = item;

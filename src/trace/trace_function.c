@@ -252,7 +252,7 @@ static cxi_entry *apply_program(cxi_request *q) {
     cxi_sig_print(want, sizeof want, code->args[i]);
     const cxi_argument name = cxi_argument_name(code, i);
     return cxi_request_fail(q, CX_ESHAPE, "%s: argument %u%s%s is %s, not %s",
-                            code->name, i + 1, *name.name ? " " : "",
+                            code->name, i, *name.name ? " " : "",
                             name.name, got, want);
   }
   return cxi_entry_make(q, cxi_program_retain(code->program), code->out,

@@ -87,14 +87,16 @@ static cx retained(cxi_item item) {
   return cxi_handle(cxi_item_retain(item));
 }
 
+static cx no_tree(const char *what, cx a) {
+  return cxi_reportf(CX_ETREE, "%s: this is %s, not a tree", what, cx_show(a));
+}
+
 /* The tree behind a handle, or poison after reporting. */
 static const cxi_tree *tree_of(const char *what, cx a, cx *out_poison) {
   const cxi_item item = cxi_item_for(what, a);
   if (item.kind == CXI_ITEM_TREE) return item.as.tree;
-  *out_poison = item.kind == CXI_ITEM_POISON
-                    ? item.as.handle
-                    : cxi_reportf(CX_ETREE, "%s: this is %s, not a tree", what,
-                                  cx_show(a));
+  *out_poison =
+      item.kind == CXI_ITEM_POISON ? item.as.handle : no_tree(what, a);
   return NULL;
 }
 
@@ -128,6 +130,8 @@ cx cx_get_(const char *at, cx tree, const char *format, ...) {
     result = item.as.handle;
   else if (cxi_path_find(item, path, &found))
     result = retained(found);
+  else if (item.kind != CXI_ITEM_TREE)
+    result = no_tree("get", tree);
   else
     result = cxi_reportf(CX_ETREE, "no parameter named \"%s\"%s", path,
                          cxi_path_nearest(item, path).text);

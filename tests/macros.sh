@@ -36,6 +36,7 @@ lacks() { # NAME CALL
 lacks CX_SIZES_ARE_MISSING 'cx_iota(CX_F32, 0)'
 lacks CX_SIZES_ARE_MISSING 'cx_orthogonal(k, CX_F32)'
 lacks CX_SIZES_ARE_MISSING 'cx_split_n(k)'
+lacks CX_KEYS_ARE_MISSING 'cx_none(); cx_split(k)'
 lacks CX_AXES_ARE_MISSING 'cx_expand(x)'
 lacks CX_COUNTS_ARE_MISSING 'cx_tile(x)'
 lacks CX_ARRAYS_ARE_MISSING 'cx_stack(0)'

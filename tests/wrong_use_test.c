@@ -327,7 +327,7 @@ static const wrong tree_uses[] = {
   { unknown_name, CX_ETREE,
     "no parameter named \"fc2.bias_typo\" (have 4, nearest \"fc2.bias\")" },
   { unknown_prefix, CX_ETREE, "no parameter named \"fc3.bias\"" },
-  { name_of_leaf, CX_ETREE, "\"weight\"" },
+  { name_of_leaf, CX_ETREE, "get: this is f32[2], not a tree" },
   { nth_range, CX_EINDEX, "nth: item 2 of a tree of 2" },
   { nth_leaf, CX_ETREE, "nth: " },
   { unpack_count, CX_ETREE, "unpack: " },

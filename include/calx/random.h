@@ -17,9 +17,10 @@ CX_API CX_USED cx cx_key_(uint64_t seed, const char *at);
 #define cx_fold(key, data) cx_fold_in_((key), CX_A(data), CX_AT)
 /* k1, k2 = split(key):  cx_split(key, &k1, &k2). cx_split_n(key, 2, 3): an
  * array of this shape. */
-#define cx_split(...) CX_SPLIT_(__VA_ARGS__, NULL)
-#define CX_SPLIT_(key, ...) \
-  cx_split_((key), (struct cx *[]){ __VA_ARGS__ }, CX_AT)
+#define cx_split(...) CX_CAT(CX_SPLIT_, CX_MANY(__VA_ARGS__))(__VA_ARGS__)
+#define CX_SPLIT_ONE(key) cx_split_((key), CX_KEYS_ARE_MISSING, CX_AT)
+#define CX_SPLIT_MANY(key, ...) \
+  cx_split_((key), (struct cx *[]){ __VA_ARGS__, NULL }, CX_AT)
 CX_API CX_USED cx cx_fold_in_(cx key, cx data, const char *at);
 CX_API void cx_split_(cx key, cx **out_keys, const char *at);
 #define cx_split_n(...) \

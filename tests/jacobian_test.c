@@ -301,6 +301,104 @@ static void linear_functions_with_aux(void **state) {
   assert_int_equal(cx_error(NULL), CX_ETREE);
 }
 
+/* Linear in x, of which a call, a loop, a branch, a barrier or a checkpoint
+ * computes a part beside what is not: sin(c) x each. */
+CX_STRUCT(beside_env, (cx, c));
+CX_DEF(sine_and, c, x) {
+  return cx_tuple(cx_sin(c), cx_mul(x, 1.0));
+}
+CX_DEF(sine_times, c, x) {
+  return cx_mul(cx_sin(c), x);
+}
+CX_DEF(sine_step, s, x) {
+  (void)x;
+  return cx_tuple(cx_tuple(cx_sin(cx_nth(s, 0)), cx_nth(s, 1)), cx_none());
+}
+static cx product(cx pair) {
+  return cx_mul(cx_nth(pair, 0), cx_nth(pair, 1));
+}
+CX_DEF_ENV(by_call, beside_env, e, x) {
+  return product(cx_call(cx_jit(CX_FN(sine_and)), e->c, x));
+}
+CX_DEF_ENV(by_loop, beside_env, e, x) {
+  return product(cx_nth(
+      cx_scan(CX_FN(sine_step), cx_tuple(e->c, x), cx_none(), .length = 1), 0));
+}
+CX_DEF_ENV(by_branch, beside_env, e, x) {
+  return product(cx_cond(cx_gt(cx_sum(e->c), 0), CX_FN(sine_and),
+                         CX_FN(sine_and), e->c, x));
+}
+CX_DEF_ENV(by_barrier, beside_env, e, x) {
+  return product(cx_optimization_barrier(cx_tuple(cx_sin(e->c), x)));
+}
+CX_DEF_ENV(by_checkpoint, beside_env, e, x) {
+  return cx_call(cx_checkpoint(CX_FN(sine_times)), e->c, x);
+}
+static void mixtures_are_transposed(void **state) {
+  (void)state;
+  CX_SCOPE;
+  const cx c = x_of(), x = cx_tuple(cx_mul(c, 2)), ct = cx_exp(c);
+  const cx_fn fs[] = { CX_BIND(by_call, .c = c), CX_BIND(by_loop, .c = c),
+                       CX_BIND(by_branch, .c = c), CX_BIND(by_barrier, .c = c),
+                       CX_BIND(by_checkpoint, .c = c) };
+  for (int i = 0; i < 5; i++) {
+    cx_fn t = cx_linear_transpose(fs[i], x);
+    close_to(cx_nth(cx_call(t, ct), 0), cx_mul(cx_sin(c), ct));
+    /* and again, to what it was */
+    cx_fn back = cx_linear_transpose(t, cx_tuple(ct));
+    cx got = cx_nth(cx_call(cx_jit(back), x), 0);
+    close_to(got, cx_mul(cx_sin(c), cx_nth(x, 0)));
+    assert_good();
+  }
+}
+
+/* Functions with a backward of their own: linearize gives tangents. */
+CX_DEF(composites, x) {
+  cx y = cx_layer_norm(x, cx_sin(x), cx_cos(x));
+  return cx_add(cx_softmax(y), cx_gelu(x));
+}
+CX_DEF(own_backward_fwd, x) {
+  return cx_tuple(cx_sin(x), x);
+}
+CX_DEF(own_backward_bwd, x, ct) {
+  return cx_tuple(cx_mul(cx_cos(x), ct));
+}
+CX_DEF(own_backward, x) {
+  return cx_call(cx_custom_vjp(CX_FN(composites), CX_FN(own_backward_fwd),
+                               CX_FN(own_backward_bwd)),
+                 x);
+}
+CX_DEF(in_loop, c, x) {
+  (void)x;
+  return cx_tuple(composites(c), cx_sum(c));
+}
+CX_DEF(looped, x) {
+  return cx_scan(CX_FN(in_loop), x, cx_none(), .length = 3);
+}
+static void linearized_as_forward_mode(void **state) {
+  (void)state;
+  CX_SCOPE;
+  const cx x = cx_tuple(x_of()), dx = cx_tuple(cx_exp(x_of()));
+  const cx_fn fs[] = { CX_FN(composites), cx_jit(CX_FN(composites)),
+                       cx_checkpoint(CX_FN(composites)), CX_FN(looped) };
+  for (int i = 0; i < 4; i++) {
+    cx value, both = cx_call(cx_jvp(fs[i]), x, dx);
+    cx_fn push = cx_linearize(fs[i], x, &value);
+    assert_same_bits(cx_tuple(value, cx_call(push, dx)), both);
+    assert_same_bits(cx_call(cx_jit(push), dx), cx_nth(both, 1));
+    cx_fn pull = cx_pullback(fs[i], x, &value);
+    cx_fn t = cx_linear_transpose(push, cx_tuple(dx));
+    close_to(cx_nth(cx_call(t, value), 0), cx_call(pull, value));
+    assert_good();
+  }
+  /* with a backward alone it has no tangents, but cotangents */
+  cx_fn push = cx_linearize(CX_FN(own_backward), x, NULL);
+  cx r = cx_call(cx_linear_transpose(push, cx_tuple(dx)), x_of());
+  close_to(cx_nth(cx_nth(r, 0), 0), cx_mul(cx_cos(x_of()), x_of()));
+  r = cx_call(push, dx);
+  assert_error(CX_ENORULE, "forward mode through the custom_vjp of");
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
     cmocka_unit_test(by_two),
@@ -311,6 +409,8 @@ int main(void) {
     cmocka_unit_test(wrong_uses),
     cmocka_unit_test(linear_functions_keep_residuals),
     cmocka_unit_test(linear_functions_with_aux),
+    cmocka_unit_test(mixtures_are_transposed),
+    cmocka_unit_test(linearized_as_forward_mode),
   };
   return cmocka_run_group_tests(tests, setup, teardown);
 }

@@ -45,6 +45,9 @@ typedef struct cxi_transforms {
   const cxi_program *(*transpose)(const cxi_program *, const bool *linear_in,
                                   const bool *cotangent_out,
                                   const bool *accumulator_in);
+  /* (ins not in wrt, cotangents of the floating outs) -> a cotangent for each
+   * in in wrt; what does not depend on these is split off first */
+  const cxi_program *(*transpose_part)(const cxi_program *, const bool *wrt);
   /* (ins, cotangents in mask) -> (outs, a cotangent for each in in wrt) */
   const cxi_program *(*vjp)(const cxi_program *, const bool *wrt,
                             const bool *cotangent_out);

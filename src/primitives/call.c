@@ -407,6 +407,15 @@ static void barrier_batch(const cxi_rule *r, const cx *in, const int *axis,
   for (uint32_t i = 0; i < r->n_in; i++) out_axis[i] = axis[i];
 }
 
+static void barrier_partial_eval(const cxi_rule *r, cxi_split *s,
+                                 const cx *known, const cx *unknown,
+                                 cx *known_out, cx *unknown_out) {
+  r->transforms->into_known(s);
+  barrier_given(r->n_in, known, known_out);
+  r->transforms->into_unknown(s);
+  barrier_given(r->n_in, unknown, unknown_out);
+}
+
 static void barrier_dce(const cxi_rule *r, const cx *in, const bool *used,
                         cx *out) {
   cx *kept = cxi_call_array(r->n_in, sizeof *kept);
@@ -441,6 +450,7 @@ const cxi_row cxi_row_optimization_barrier = {
   .jvp = barrier_jvp,
   .transpose = barrier_transpose,
   .batch = barrier_batch,
+  .partial_eval = barrier_partial_eval,
   .dce = barrier_dce,
   .evaluate = barrier_evaluate,
   .examples = barrier_examples,

@@ -39,55 +39,6 @@ static const cxi_program *tangents_of(const cxi_transforms *t,
   return q ? t->select(q, NULL, n, place) : NULL;
 }
 
-/* back, the transpose of the part of p that is linear in the inputs in wrt, and
- * before it what it needs of the other part. */
-static const cxi_program *join_halves(const cxi_program *p, const bool *wrt,
-                                      const cxi_partial *cut, const bool *later,
-                                      const cxi_program *back) {
-  cx *in = cxi_call_array((size_t)p->n_in + p->n_out, sizeof *in);
-  cx *known = cxi_call_array(cut->known->n_out, sizeof *known);
-  cx *args = cxi_call_array((size_t)cut->n_residuals + p->n_out, sizeof *args);
-  cx *out = cxi_call_array(back->n_out, sizeof *out);
-  if (!in || !known || !args || !out) return NULL;
-  uint32_t n = 0, n_args = cut->n_residuals;
-  cxi_builder b;
-  cxi_builder_open(&b);
-  for (uint32_t i = 0; i < p->n_in; i++)
-    if (!wrt[i]) in[n++] = cxi_builder_input(&b, p->values[i].type);
-  cxi_replay(cut->known, in, known);
-  for (uint32_t i = 0; i < cut->n_residuals; i++)
-    args[i] = known[cut->known->n_out - cut->n_residuals + i];
-  for (uint32_t i = 0; i < p->n_out; i++) {
-    if (!cxi_type_is_float(cxi_output_type(p, i))) continue;
-    in[n] = cxi_builder_input(&b, cxi_output_type(p, i));
-    if (later[i]) args[n_args++] = in[n];
-    n++;
-  }
-  cxi_replay(back, args, out);
-  return cxi_call_finish(&b, p->name, n, in, back->n_out, out);
-}
-
-/* (ins not in wrt, cotangents of the floating results) -> a cotangent of each
- * in in wrt. A call or a loop inside p may compute tangents beside what they
- * are multiplied by: p is split before it is transposed. */
-static const cxi_program *transpose_of(const cxi_transforms *t,
-                                       const cxi_program *p, const bool *wrt) {
-  bool *later = cxi_call_array(p->n_out, sizeof *later);
-  cxi_partial cut;
-  if (!later || !t->partial_eval(p, wrt, NULL, &cut, later)) return NULL;
-  /* a tangent for nothing would have a cotangent of zeros, not none */
-  const cxi_program *f = t->narrow(cut.unknown, NULL, NULL);
-  if (!f) return NULL;
-  bool *linear = cxi_call_array(f->n_in, sizeof *linear);
-  bool *floats = cxi_call_array(f->n_out, sizeof *floats);
-  if (!linear || !floats) return NULL;
-  for (uint32_t i = 0; i < f->n_in - cut.n_residuals; i++) linear[i] = true;
-  for (uint32_t i = 0; i < f->n_out; i++)
-    floats[i] = cxi_type_is_float(cxi_output_type(f, i));
-  const cxi_program *back = t->transpose(f, linear, floats, NULL);
-  return back ? join_halves(p, wrt, &cut, later, back) : NULL;
-}
-
 /* The derivative of the equation of rule r, whose program is `body`, with
  * respect to the operands in wrt; on `args`, a result for each of `out`. */
 static bool emit_derivative(const cxi_rule *r, const cxi_program *body,
@@ -98,7 +49,7 @@ static bool emit_derivative(const cxi_rule *r, const cxi_program *body,
   if (!marks) return false;
   for (uint32_t i = 0; i < r->n_in; i++) marks[i] = wrt[i];
   const cxi_custom_vmap_derivative_params p = {
-    .body = transposed ? transpose_of(t, body, wrt)
+    .body = transposed ? t->transpose_part(body, wrt)
                        : tangents_of(t, body, wrt, r->linearizing),
     .of = cxi_rule_alone(r),
     .transposed = transposed,
@@ -337,7 +288,7 @@ static void derivative_batch(const cxi_rule *r, const cx *in, const int *axis,
   for (uint32_t i = 0; i < p->of->n_out; i++) force[i] = p->transposed;
   const cxi_program *q = t->batch(p->of, batched, size, force, batched_out);
   if (q)
-    q = p->transposed ? transpose_of(t, q, wrt)
+    q = p->transposed ? t->transpose_part(q, wrt)
                       : tangents_of(t, q, wrt, p->linearizing);
   if (!q) return;
   place_operands(r, in, axis, size, wrt, batched, args);

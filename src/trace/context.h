@@ -117,7 +117,7 @@ cx cxi_report(cx_code code, const char *text);
  * next call: the first of n hints whose dtype is named. Returns what it was. */
 typedef struct cxi_dtype_hint {
   cx_dtype dtype;
-  char text[320];
+  char text[400];
 } cxi_dtype_hint;
 typedef struct cxi_dtype_hints {
   uint32_t n;

@@ -76,8 +76,28 @@ static bool leave_aux(cut *c, const char *what, cx *out_poison) {
   return true;
 }
 
-static bool cut_primals(cut *c, const char *what, cx_fn f, cx primals,
-                        bool has_aux, cx *out_poison) {
+/* Forward mode, split: the tangents are asked for, so that a function with a
+ * backward of its own (a composite) takes the way that has tangents. */
+static bool cut_forward(cut *c, const bool *nonzero, cxi_error *error) {
+  const cxi_program *p = c->body.p;
+  const cxi_program *q =
+      cxi_jvp(p, nonzero, NULL, false, c->nonzero_out, error);
+  if (!q) return false;
+  bool *unknown = cxi_scratch(q->n_in + (size_t)1);
+  bool *later = cxi_scratch(2 * (size_t)q->n_out + 1), *made;
+  if (!unknown || !later) {
+    cxi_error_set(error, CX_EMEMORY, "linearize: no memory");
+    return false;
+  }
+  made = later + q->n_out;
+  for (uint32_t i = p->n_in; i < q->n_in; i++) unknown[i] = true;
+  for (uint32_t i = p->n_out; i < q->n_out; i++) later[i] = true;
+  return cxi_partial_eval(q, unknown, later, &c->partial, made, error);
+}
+
+static bool cut_primals(cut *c, bool pulls, cx_fn f, cx primals, bool has_aux,
+                        cx *out_poison) {
+  const char *what = pulls ? "pullback" : "linearize";
   const cxi_item item = cxi_number_strong(cxi_item_for(what, primals));
   if (item.kind == CXI_ITEM_POISON) return *out_poison = item.as.handle, false;
   c->primals = cxi_sig_of(item);
@@ -111,7 +131,8 @@ static bool cut_primals(cut *c, const char *what, cx_fn f, cx primals,
   for (uint32_t i = 0; i < c->n_primals; i++)
     nonzero[c->body.n_consts + i] = cxi_type_is_float(c->primal_types[i]);
   cxi_error error = { 0 };
-  if (cxi_linearize(p, nonzero, &c->partial, c->nonzero_out, &error))
+  if (pulls ? cxi_linearize(p, nonzero, &c->partial, c->nonzero_out, &error)
+            : cut_forward(c, nonzero, &error))
     return true;
   *out_poison = cxi_report_error(f->code->name, &error);
   return false;
@@ -213,8 +234,7 @@ static cx_fn linearize(cx_fn f, cx primals, cx *out_value, bool has_aux,
   cx_fn made = NULL;
   const cxi_mark mark = cxi_scratch_mark();
   cxi_hold_enter();
-  if (cut_primals(&c, pulls ? "pullback" : "linearize", f, primals, has_aux,
-                  &poison)) {
+  if (cut_primals(&c, pulls, f, primals, has_aux, &poison)) {
     cx *known = cxi_scratch(c.partial.known->n_out * sizeof *known + 1);
     if (!known)
       poison = cxi_report_memory();
@@ -267,25 +287,21 @@ static bool all_floating(cx_fn f, const char *what, uint32_t n,
 static cx_fn transpose(cx_fn f, const cxi_body *body, cxi_sig primals,
                        uint32_t n) {
   const cxi_program *p = body->p;
-  bool *linear = cxi_scratch(p->n_in + 1u), *all = cxi_scratch(p->n_out + 1u);
+  bool *linear = cxi_scratch(p->n_in + 1u);
   cxi_type *in = cxi_scratch(n * sizeof *in + 1);
   cxi_type *out = cxi_scratch(p->n_out * sizeof *out + 1);
   cx *consts = cxi_scratch(body->n_consts * sizeof *consts + 1);
-  if (!linear || !all || !in || !out || !consts)
-    return cxi_report_memory(), NULL;
+  if (!linear || !in || !out || !consts) return cxi_report_memory(), NULL;
   cxi_sig_types(primals, in);
   cxi_sig_types(body->entry->out, out);
   if (!all_floating(f, "argument", n, in) ||
       !all_floating(f, "result", p->n_out, out))
     return NULL;
   for (uint32_t i = body->n_consts; i < p->n_in; i++) linear[i] = true;
-  for (uint32_t i = 0; i < p->n_out; i++) all[i] = true;
   char name[160];
   snprintf(name, sizeof name, "linear_transpose(%.120s)", f->code->name);
   cxi_error error = { 0 };
-  const cxi_program *live = cxi_live_part(p, &error);
-  const cxi_program *t =
-      live ? cxi_transpose_program(live, linear, all, NULL, &error) : NULL;
+  const cxi_program *t = cxi_transpose_part(p, linear, &error);
   if (!t) {
     const cxi_name site = cxi_transform_error_site();
     const cxi_name before = site ? cxi_site_use(site) : cxi_site_now();

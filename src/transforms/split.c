@@ -120,15 +120,20 @@ static bool cut(cxi_split *s, const cxi_row *row, const cxi_infer *c,
   const uint32_t n = c->n_in, m = c->n_out;
   cx *known = cxi_walk_scratch(2 * (size_t)n, sizeof *known);
   cx *known_out = cxi_walk_scratch(2 * (size_t)m, sizeof *known_out);
-  for (uint32_t i = 0; i < m; i++) out[i] = poison;
-  if (!known || !known_out) return false;
+  if (!known || !known_out) {
+    for (uint32_t i = 0; i < m; i++) out[i] = poison;
+    return false;
+  }
   cx *unknown = known + n, *unknown_out = known_out + m;
   for (uint32_t i = 0; i < n; i++) {
     const bool there = cxi_split_is_unknown(s, in[i]);
     known[i] = there ? cx_none() : in[i];
     unknown[i] = there ? in[i] : cx_none();
   }
-  for (uint32_t i = 0; i < m; i++) known_out[i] = unknown_out[i] = cx_none();
+  for (uint32_t i = 0; i < m; i++) { /* out may be in */
+    out[i] = poison;
+    known_out[i] = unknown_out[i] = cx_none();
+  }
   const cxi_rule rule = { .transforms = &cxi_transforms_table,
                           .row = row,
                           .params = c->params,

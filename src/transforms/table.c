@@ -41,6 +41,14 @@ static const cxi_program *transpose(const cxi_program *p, const bool *linear_in,
   return q;
 }
 
+static const cxi_program *transpose_part(const cxi_program *p,
+                                         const bool *wrt) {
+  cxi_error error = { 0 };
+  const cxi_program *q = cxi_transpose_part(p, wrt, &error);
+  if (!q) report(&error);
+  return q;
+}
+
 static const cxi_program *vjp(const cxi_program *p, const bool *wrt,
                               const bool *cotangent_out) {
   cxi_error error = { 0 };
@@ -79,6 +87,7 @@ const cxi_transforms cxi_transforms_table = {
   .jvp = jvp,
   .partial_eval = partial_eval,
   .transpose = transpose,
+  .transpose_part = transpose_part,
   .vjp = vjp,
   .batch = batch,
   .select = select_,

@@ -41,6 +41,12 @@ const cxi_program *cxi_transpose_program(const cxi_program *p,
                                          const bool *accumulator_in,
                                          cxi_error *error);
 
+/* (ins not in wrt, cotangents of the floating outs) -> a cotangent of each in
+ * in wrt, of any p that is linear in these: what does not depend on them is
+ * split off first. */
+const cxi_program *cxi_transpose_part(const cxi_program *p, const bool *wrt,
+                                      cxi_error *error);
+
 /* (ins, cotangents of the outs in mask) -> (outs, cotangents of ins in wrt).
  * Integer outs have no cotangent. The base of grad, vjp, value_and_grad. */
 const cxi_program *cxi_vjp(const cxi_program *p, const bool *wrt,

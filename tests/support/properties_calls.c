@@ -96,13 +96,17 @@ static void check_stack(const cxi_program *p, const char *text,
   snapshot_free(&want);
 }
 
-static void stacks(const cxi_program *p, uint64_t seed, verdict *v) {
-  static const char letters[] = "GTVWJCS";
-  char stack[4] = { 0 };
+static bool has_any_float(const cxi_program *p) {
   bool *floats = floating_in(p), any = false;
   for (uint32_t i = 0; i < p->n_in; i++) any = any || floats[i];
   free(floats);
-  if (p->n_in > 20 || !any) return;
+  return any;
+}
+
+static void stacks(const cxi_program *p, uint64_t seed, verdict *v) {
+  static const char letters[] = "GTVWJCS";
+  char stack[4] = { 0 };
+  if (p->n_in > 20 || !has_any_float(p)) return;
   arrays in = inputs_of(p, seed);
   char *text = cxi_program_print(p, (cxi_text_options){ 0 });
   for (uint64_t k = 0; text && k < 2 && !v->failed; k++) {
@@ -115,4 +119,87 @@ static void stacks(const cxi_program *p, uint64_t seed, verdict *v) {
   arrays_free(&in);
 }
 
-const property properties_of_calls[] = { { "stacks", stacks }, { 0 } };
+/* -- linear functions ------------------------------------------------------- */
+
+/* The floating results as a tuple, of x alone. */
+CX_STRUCT(of_x_env, (cx_fn, f), (cx, y), (cx, z));
+CX_DEF_ENV(of_x, of_x_env, e, x) {
+  cx floats[MOST_LEAVES];
+  int n = 0;
+  cx out = cx_call(e->f, x, e->y, e->z);
+  for (int i = 0; i < cx_leaf_count(out) && n < MOST_LEAVES; i++)
+    if (is_floating(cx_leaf(out, i))) floats[n++] = cx_leaf(out, i);
+  return cx_tuple_n(n, floats);
+}
+
+/* Its derivative in every form in which it can be asked for. */
+typedef struct linear_calls {
+  snapshot jvp, tangents; /* cx_jvp, cx_linearize */
+  snapshot vjp, grads;    /* cx_vjp, cx_pullback */
+  snapshot transposed;    /* cx_linear_transpose of what cx_linearize made */
+  snapshot twice;         /* the transpose of the transpose, on the tangents */
+} linear_calls;
+
+static void keep(snapshot *out, cx result) {
+  if (cx_ok()) *out = snapshot_of(result);
+}
+
+static void call_linear(linear_calls *s, const char *text, const arrays *in) {
+  const calling c = calling_of(text, in);
+  cx_fn f = CX_BIND(of_x, .f = c.f, .y = c.args[1], .z = c.args[2]);
+  cx x = cx_tuple(c.args[0]), dx = cx_tuple(cx_cos(c.args[0])), out;
+  cx_fn pull = cx_pullback(f, x, &out);
+  cx ct = cx_cos(out);
+  keep(&s->grads, cx_call(pull, ct));
+  keep(&s->vjp, cx_nth(cx_call(cx_vjp(f), x, ct), 1));
+  /* forward mode last: some functions have none */
+  cx_fn forth = cx_linearize(f, x, NULL);
+  keep(&s->tangents, cx_call(forth, dx));
+  keep(&s->jvp, cx_nth(cx_call(cx_jvp(f), x, dx), 1));
+  cx_fn back = cx_linear_transpose(forth, cx_tuple(dx));
+  keep(&s->transposed, cx_nth(cx_call(back, ct), 0));
+  cx_fn again = cx_linear_transpose(back, cx_tuple(ct));
+  keep(&s->twice, cx_nth(cx_call(again, cx_tuple(dx)), 0));
+}
+
+static void pair(const char *what, const snapshot *a, const snapshot *b,
+                 double tolerance, verdict *v) {
+  const char *difference = snapshot_compare(a, b, tolerance);
+  if (difference && a->types && b->types) refute(v, "%s: %s", what, difference);
+}
+
+static void linear(const cxi_program *p, uint64_t seed, verdict *v) {
+  if (!has_any_float(p) || p->n_in > 20) return;
+  char *text = cxi_program_print(p, (cxi_text_options){ 0 });
+  if (!text) return;
+  arrays in = inputs_of(p, seed);
+  linear_calls s = { 0 };
+  cx_use(properties_cpu);
+  {
+    CX_SCOPE;
+    const char *message = "";
+    call_linear(&s, text, &in);
+    cxi_error error = { .code = cx_error(&message) };
+    snprintf(error.text, sizeof error.text, "%s", message);
+    if (error.code != CX_OK && !may_be_refused(p, &error))
+      refute(v, "%s", message);
+  }
+  pair("jvp and linearize", &s.jvp, &s.tangents, 0, v);
+  pair("vjp and pullback", &s.vjp, &s.grads, 0, v);
+  /* a composite's backward is another formula than its tangents */
+  if (!has_primitive(p, CXI_PRIM_composite))
+    pair("pullback and linear_transpose", &s.grads, &s.transposed, 0, v);
+  /* the same map, whose sums are added in another order */
+  if (!strstr(text, "f32[") && !strstr(text, "f16[") &&
+      snapshot_finite(&s.tangents) && snapshot_finite(&s.twice))
+    pair("linearize and transposed twice", &s.tangents, &s.twice, 1e-9, v);
+  cxi_free(text);
+  arrays_free(&in);
+  snapshot *const all[] = { &s.jvp,   &s.tangents,   &s.vjp,
+                            &s.grads, &s.transposed, &s.twice };
+  for (int i = 0; i < 6; i++) snapshot_free(all[i]);
+}
+
+const property properties_of_calls[] = { { "stacks", stacks },
+                                         { "linear", linear },
+                                         { 0 } };

@@ -280,6 +280,13 @@ const char *snapshot_compare(const snapshot *a, const snapshot *b,
   return NULL;
 }
 
+bool snapshot_finite(const snapshot *s) {
+  for (int k = 0; k < s->n_leaves; k++)
+    for (int64_t i = 0; i < s->leaves[k].count; i++)
+      if (!isfinite(number_at(s, k, i))) return false;
+  return true;
+}
+
 double snapshot_dot(const snapshot *a, const snapshot *b) {
   double sum = 0;
   for (int k = 0; k < a->n_leaves && k < b->n_leaves; k++) {

@@ -47,6 +47,8 @@ void snapshot_free(snapshot *s);
  * addition returns is the compiler's choice. `tolerance` > 0: floats may differ by it, relative to 1 + |a|. */
 const char *snapshot_compare(const snapshot *a, const snapshot *b,
                              double tolerance);
+/* Whether all floats are finite. */
+bool snapshot_finite(const snapshot *s);
 /* Sum of a * b over the floating leaves. */
 double snapshot_dot(const snapshot *a, const snapshot *b);
 

@@ -193,9 +193,9 @@ verdict properties_check(const cxi_program *p, uint64_t seed,
                          const char *only) {
   const property *const lists[] = { of_texts, properties_of_runs,
                                     properties_of_derivatives,
-                                    properties_of_calls };
+                                    properties_of_calls, properties_of_forms };
   verdict v = { 0 };
-  for (int k = 0; k < 4; k++)
+  for (int k = 0; k < 5; k++)
     for (const property *x = lists[k]; x->name && !v.failed; x++) {
       if (only && strcmp(only, x->name) != 0) continue;
       verdict one = { 0 };

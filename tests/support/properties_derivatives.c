@@ -110,7 +110,6 @@ static bool moderate(const arrays *a) {
   return true;
 }
 
-/* The narrowest floating dtype that anything passes through. */
 static void narrowest(const cxi_program *p, void *user) {
   double *eps = user;
   for (uint32_t i = 0; i < p->n_values; i++) {
@@ -124,7 +123,7 @@ static void narrowest(const cxi_program *p, void *user) {
   cxi_program_each_part(p, narrowest, user);
 }
 
-static double epsilon_of(const cxi_program *p) {
+double properties_epsilon(const cxi_program *p) {
   double eps = 0x1p-52;
   narrowest(p, &eps);
   return eps;
@@ -220,7 +219,7 @@ static bool difference(const probe *b, double h, const arrays *cts, sum *out,
 static void compare_differences(const probe *b, const arrays *tangents,
                                 const arrays *cts, verdict *v) {
   sum far, near;
-  if (epsilon_of(b->p) > 0x1p-50 || !has_true_derivative(b->p)) return;
+  if (properties_epsilon(b->p) > 0x1p-50 || !has_true_derivative(b->p)) return;
   if (!difference(b, 1e-4, cts, &far, v) || !difference(b, 2e-5, cts, &near, v))
     return;
   const sum is = dot(tangents, cts);
@@ -262,7 +261,7 @@ static void compare_pairing(const probe *b, const arrays *tangents,
                             const arrays *grads, verdict *v) {
   arrays cts = floats_of(&b->ct, b->outs), dx = floats_of(&b->dx, b->wrt);
   const sum u = dot(tangents, &cts), w = dot(grads, &dx);
-  const double eps = epsilon_of(b->p);
+  const double eps = properties_epsilon(b->p);
   const double most = 1 + u.size + w.size;
   /* Rounding grows with what cancels inside, of which nothing is known. */
   const double tolerance = eps < 0x1p-50 ? 1e-8 : eps < 0x1p-20 ? 2e-3 : 0.2;
@@ -418,7 +417,7 @@ static void grad_of_vmap(const cxi_program *p, uint64_t seed, verdict *v) {
     arrays in = inputs_of(one, seed);
     arrays want = outputs_of(one, &in, "vmap of grad", v);
     arrays got = outputs_of(other, &in, "grad of vmap", v);
-    const double eps = epsilon_of(p);
+    const double eps = properties_epsilon(p);
     if (!v->failed && eps < 0x1p-50)
       sum_close("grad of vmap", &want, &got, 1e-7, v);
     arrays_free(&in);

@@ -134,8 +134,36 @@ static void test_conversions(void **state) {
   }
 }
 
+/* -- movement ------------------------------------------------------------------ */
+
+/* Short and long lines, forwards, backwards and repeated, side by side in the
+ * result or not, of elements of 1, 2, 4 and 8 bytes. */
+static void test_short_lines(void **state) {
+  (void)state;
+  static const char *const types[] = { "u8", "i16", "f32", "f64" };
+  char text[1024];
+  for (int t = 0; t < 4; t++)
+    for (int n = 1; n <= 18; n++) {
+      const char *e = types[t];
+      snprintf(text, sizeof text,
+               "program @f(%%0: %s[131,%d]) {"
+               " %%1: %s[131,%d] = rev[axes=(1)] %%0"
+               " %%2: %s[131,%d] = concatenate[axis=1] %%0, %%1, %%0"
+               " %%3: %s[131,%d] = rev[axes=(0,1)] %%2"
+               " %%4: %s[131,%d,%d] = broadcast_in_dim[shape=(131,%d,%d),"
+               " map=(0,1)] %%0"
+               " %%5: %s[131,%d] = reshape[shape=(131,%d)] %%4"
+               " %%6: %s[131,%d,2] = stack[axis=2] %%0, %%1"
+               " return %%1, %%2, %%3, %%5, %%6 }",
+               e, n, e, n, e, 3 * n, e, 3 * n, e, n, n, n, n, e, n * n, n * n,
+               e, n);
+      check(text, -100, 100);
+    }
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = { cmocka_unit_test(test_reductions),
-                                      cmocka_unit_test(test_conversions) };
+                                      cmocka_unit_test(test_conversions),
+                                      cmocka_unit_test(test_short_lines) };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -75,6 +75,9 @@ typedef struct cxi_cpu_kernels {
                   const void *in, int64_t in_column);
   void (*line[4])(int64_t n, void *out, int64_t out_step, const void *in,
                   int64_t in_step);
+  void (*lines[4])(int64_t rows, int64_t n, void *out, int64_t out_row,
+                   int64_t out_step, const void *in, int64_t in_row,
+                   int64_t in_step);
   void (*ramp)(int64_t n, int32_t *places, int64_t first, int64_t step);
   cxi_cpu_locate locate;
   /* Of an index type other than i32: to i32, saturated. */

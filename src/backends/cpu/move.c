@@ -127,16 +127,19 @@ static copying make_copying(const cx_aval *type, const int64_t *to,
   return c;
 }
 
-static void copy_piece(const running *r, int64_t i) {
+/* Piece i, and up to n with it; returns how many. */
+static int64_t copy_pieces(const running *r, int64_t i, int64_t n) {
   const copying *c = r->c;
   const int last = c->n - 1;
-  int64_t to = 0, from = 0, row = 0;
+  int64_t to = 0, from = 0, row = 0, lines = 1;
   if (c->turned) {
     const int64_t stripes = cxi_divide_up(c->sizes[last - 1], TURN_ROWS);
     row = i % stripes * TURN_ROWS;
     i /= stripes;
     to = row * c->to[last - 1];
     from = row;
+  } else if (last > 0) {
+    lines = cxi_least(n, c->sizes[last - 1] - i % c->sizes[last - 1]);
   }
   for (int axis = last - 1 - c->turned; axis >= 0; axis--) {
     to += i % c->sizes[axis] * c->to[axis];
@@ -146,14 +149,17 @@ static void copy_piece(const running *r, int64_t i) {
   char *out = r->to + to * (1 << c->size);
   const char *in = r->from + from * (1 << c->size);
   if (!c->turned) {
-    r->m->kernels->line[c->size](c->sizes[last], out, c->to[last], in,
-                                 c->from[last]);
-    return;
+    const int64_t to_row = last > 0 ? c->to[last - 1] : 0;
+    const int64_t from_row = last > 0 ? c->from[last - 1] : 0;
+    r->m->kernels->lines[c->size](lines, c->sizes[last], out, to_row,
+                                  c->to[last], in, from_row, c->from[last]);
+    return lines;
   }
   const int64_t left = c->sizes[last - 1] - row;
   r->m->kernels->turn[c->size](left < TURN_ROWS ? left : TURN_ROWS,
                                c->sizes[last], out, c->to[last - 1], in,
                                c->from[last]);
+  return 1;
 }
 
 static void copy_task(void *argument, int64_t i) {
@@ -161,7 +167,7 @@ static void copy_task(void *argument, int64_t i) {
   const int64_t first = i * r->c->task_pieces;
   const int64_t left = r->c->pieces - first;
   const int64_t n = left < r->c->task_pieces ? left : r->c->task_pieces;
-  for (int64_t k = 0; k < n; k++) copy_piece(r, first + k);
+  for (int64_t k = 0; k < n;) k += copy_pieces(r, first + k, n - k);
 }
 
 static void copy(const move *m, const copying *c, char *to, const char *from,

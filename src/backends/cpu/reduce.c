@@ -5,7 +5,7 @@
 #include "base/lanes.h"
 #include "base/pool.h"
 
-enum { COLUMNS = 64, PART = 1024 };
+enum { COLUMNS = 64, PART = 1024, TASK = 1 << 14 };
 
 typedef struct reduction {
   const cxi_cpu_kernels *kernels;
@@ -16,6 +16,7 @@ typedef struct reduction {
   int64_t out_bytes;          /* of a result's */
   cxi_pattern outer, reduced; /* outer: the results but for the columns */
   int64_t n, width, blocks;   /* of a row; columns, and blocks of them */
+  int64_t rows, together;     /* BY_ROWS: those of one task, side by side */
   int64_t tasks;
   cxi_ref in, out;
 } reduction;
@@ -76,8 +77,13 @@ static bool find_way(reduction *r) {
     r->way = r->n == 1 ? BY_ROWS : BY_PARTS;
     if (r->way == BY_PARTS && !r->by.part) return false;
   }
-  r->tasks = cxi_pattern_count(&r->outer);
+  r->rows = r->tasks = cxi_pattern_count(&r->outer);
   if (r->way == BY_COLUMNS) r->tasks *= r->blocks;
+  r->together = 1;
+  if (r->way == BY_ROWS && r->outer.n == 1 && r->outer.strides[0] == r->n) {
+    r->together = cxi_divide_up(TASK, r->n);
+    r->tasks = cxi_divide_up(r->rows, r->together);
+  }
   return true;
 }
 
@@ -129,18 +135,19 @@ static void run_task(void *argument, int64_t i) {
                   in + from * (1 << r->size), r->type);
     return;
   }
-  in += cxi_pattern_offset(&r->outer, i) * (1 << r->size);
-  out += i * r->out_bytes;
+  const int64_t row = i * r->together;
+  in += cxi_pattern_offset(&r->outer, row) * (1 << r->size);
+  out += row * r->out_bytes;
   if (r->way == BY_ROWS)
-    r->by.rows(1, r->n, out, in, r->type);
+    r->by.rows(cxi_least(r->together, r->rows - row), r->n, out, in, r->type);
   else
     run_parts(r, in, out);
 }
 
 static bool run(const void *state, char *const *bases, cxi_running *running_) {
   running a = { state, bases };
-  const int64_t work =
-      a.r->tasks * a.r->n * (a.r->way == BY_COLUMNS ? COLUMNS : 1);
+  const int64_t work = a.r->tasks * a.r->together * a.r->n *
+                       (a.r->way == BY_COLUMNS ? COLUMNS : 1);
   cxi_parallel(work < 1 << 16 ? 1 : running_->threads, a.r->tasks, run_task,
                &a);
   return true;

@@ -54,6 +54,7 @@ void CXI_FOR_ISA(cxi_cpu_kernels_fill)(cxi_cpu_kernels *set) {
     .spread = { spread_8, spread_16, spread_32, spread_64 },
     .turn = { turn_8, turn_16, turn_32, turn_64 },
     .line = { line_8, line_16, line_32, line_64 },
+    .lines = { lines_8, lines_16, lines_32, lines_64 },
     .gather = { gather_8, gather_16, gather_32, gather_64 },
   };
   CXI_FOR_ISA(cxi_cpu_set_convert)(set);

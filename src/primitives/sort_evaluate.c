@@ -257,6 +257,19 @@ static void select_items(items *s, int64_t k) {
   s->at = first;
 }
 
+/* Leaves the items that may be among the first k in order: those whose highest
+ * digit is no greater than that of the item in place k. */
+static void keep_first(items *s, int64_t k, size_t bytes) {
+  const int shift = 8 * ((int)bytes - 1);
+  int64_t counts[DIGITS] = { 0 }, before = 0, kept = 0;
+  for (int64_t i = 0; i < s->n; i++) counts[s->at[i].key >> shift]++;
+  uint64_t last = 0;
+  while (before + counts[last] < k) before += counts[last++];
+  for (int64_t i = 0; i < s->n; i++)
+    if (s->at[i].key >> shift <= last) s->at[kept++] = s->at[i];
+  s->n = kept;
+}
+
 int64_t cxi_top_k_workspace(const cxi_eval *e, const cxi_view *in,
                             const cxi_view *out) {
   (void)out;
@@ -271,15 +284,19 @@ bool cxi_evaluate_top_k(cxi_eval *e, const cxi_view *in, cxi_view *out) {
   if (cxi_dims_count(&out[0].type.shape) == 0) return true;
   const cx_dims places = places_of(&out[0].type.shape, p->axis);
   int64_t place[CX_MAX_DIMS] = { 0 };
-  items s = items_in(e->workspace, in[0].type.shape.d[p->axis]);
+  const int64_t n = in[0].type.shape.d[p->axis];
+  items s = items_in(e->workspace, n);
   do {
+    s.n = n;
     number_items(&s);
     read_keys(&s, type, cxi_view_element(&in[0], place, bytes),
               in[0].strides[p->axis], true);
-    if (p->k <= SELECTED)
+    if (p->k <= SELECTED) {
       select_items(&s, p->k);
-    else
+    } else {
+      keep_first(&s, p->k, bytes);
       sort_items(&s, bytes);
+    }
     pick(s.at, p->k, &out[0], &in[0], p->axis, place);
     int32_t *index = cxi_view_element(&out[1], place, sizeof *index);
     for (int64_t i = 0; i < p->k; i++)

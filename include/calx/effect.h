@@ -33,7 +33,8 @@ typedef struct cx_callback_opt {
  *   without .effect  pure: run as often as the result is needed; equal calls
  *                    may become one, an unused one none
  *   .effect          run once where it stands, used or not; those of one
- *                    program run in the order in which they were recorded
+ *                    program run in the order in which they were recorded; a
+ *                    checkpoint keeps what they return
  *   .ordered         also across lanes: CX_ENORULE under vmap of an operand,
  *                    where a loop would run it twice, and where a checkpoint
  *                    would

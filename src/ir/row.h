@@ -63,6 +63,9 @@ typedef struct cxi_transforms {
    * effects need, which used_in then names. */
   const cxi_program *(*narrow)(const cxi_program *, const bool *used_out,
                                bool *used_in);
+  /* The same, without effects whose results are not needed. */
+  const cxi_program *(*narrow_quiet)(const cxi_program *, const bool *used_out,
+                                     bool *used_in);
   /* Inside a partial_eval rule: which side emits; a known value's handle on
    * the unknown side. */
   void (*into_known)(cxi_split *);

@@ -215,11 +215,51 @@ static const cxi_program *write_again(cxi_region *m, const cxi_partial *cut,
   return cxi_call_finish(&b, u->name, n, in, u->n_out, out);
 }
 
-/* Without what loops and branches hand out and nobody wants. */
-static bool narrow(const cxi_transforms *t, cxi_remat *out) {
-  out->now = t->narrow(out->now, NULL, NULL);
-  out->again = out->now ? t->narrow(out->again, NULL, NULL) : NULL;
-  return out->again != NULL;
+/* Without what loops and branches hand out and nobody wants, and without
+ * effects that happened before. */
+static bool narrow(const cxi_transforms *t, bool inside, bool quiet,
+                   cxi_remat *out) {
+  if (inside) out->now = t->narrow(out->now, NULL, NULL);
+  if (out->now && quiet)
+    out->again = t->narrow_quiet(out->again, NULL, NULL);
+  else if (out->now && inside)
+    out->again = t->narrow(out->again, NULL, NULL);
+  return out->now && out->again;
+}
+
+/* Whether effects of the known part would happen again. */
+static bool repeats(const cxi_partial *cut, const cxi_remat *remat) {
+  return remat->again->effects && !cut->unknown->effects;
+}
+
+static bool write(cxi_region *m, const cxi_partial *cut, uint32_t n_outs,
+                  cxi_remat *out) {
+  *out = (cxi_remat){ .needs = m->need, .n_saved = cxi_region_count_saved(m) };
+  for (uint32_t i = 0; i < m->p->n_equations; i++)
+    out->recomputes = out->recomputes || m->again[i];
+  out->now = write_now(m, n_outs, out->n_saved);
+  out->again = out->now ? write_again(m, cut, n_outs, out->n_saved) : NULL;
+  return out->again && narrow(m->r->transforms, m->n_values != m->p->n_values,
+                              repeats(cut, out), out);
+}
+
+/* What an effect returned is wanted: it is kept, as the effect does not happen
+ * again. */
+static bool keep_effects(cxi_region *m, uint32_t n_outs) {
+  for (uint32_t i = 0; i < m->p->n_equations; i++) {
+    const cxi_equation *e = &m->p->equations[i];
+    if (!e->effects || !m->again[i]) continue;
+    if (e->effects & CXI_EFFECT_ORDERED) {
+      cxi_fail(CX_ETRACE,
+               "checkpoint: %s has an ordered effect and cannot be "
+               "run again",
+               cxi_prim_name((cxi_prim)e->prim));
+      return false;
+    }
+    for (uint32_t v = e->out; v < e->out + e->n_out; v++) m->kept[v] = true;
+  }
+  cxi_region_start_over(m);
+  return walk_back(m, n_outs);
 }
 
 /* How the policy looks at the known part. */
@@ -243,11 +283,7 @@ bool cxi_remat_cut(const cxi_rule *r, const cxi_partial *cut, cxi_remat *out) {
   if (!(budget_of(params->policy, &budget) ? keep_within(&m, n_outs, budget)
                                            : walk_back(&m, n_outs)))
     return false;
-  *out = (cxi_remat){ .needs = m.need, .n_saved = cxi_region_count_saved(&m) };
-  for (uint32_t i = 0; i < m.p->n_equations; i++)
-    out->recomputes = out->recomputes || m.again[i];
-  out->now = write_now(&m, n_outs, out->n_saved);
-  out->again = out->now ? write_again(&m, cut, n_outs, out->n_saved) : NULL;
-  if (!out->again) return false;
-  return m.n_values == m.p->n_values || narrow(r->transforms, out);
+  if (!write(&m, cut, n_outs, out)) return false;
+  return !repeats(cut, out) ||
+         (keep_effects(&m, n_outs) && write(&m, cut, n_outs, out));
 }

@@ -159,13 +159,6 @@ bool cxi_region_walk_back(cxi_region *m) {
         m->again[i] = true;
     }
     if (!m->again[i]) continue;
-    if (e->effects & CXI_EFFECT_ORDERED) {
-      cxi_fail(CX_ETRACE,
-               "checkpoint: %s has an ordered effect and cannot be "
-               "run again",
-               cxi_prim_name((cxi_prim)e->prim));
-      return false;
-    }
     if (hands_out(m, i)) {
       if (!need_inside(m, i)) return false;
       continue;

@@ -282,7 +282,16 @@ static void partial_eval(const cxi_rule *r, cxi_split *s, const cx *known,
   for (uint32_t i = 0; i < n.in; i++)
     args[i] = cxi_given(unknown[i]) ? unknown[i]
                                     : r->transforms->residual(s, known[i]);
-  cxi_while(p, args, results);
+  cxi_while_params again = *p; /* what the known side prints is not repeated */
+  if (n_unknown < n.carry) {
+    again.body = r->transforms->narrow_quiet(p->body, NULL, NULL);
+    again.cond = r->transforms->narrow_quiet(p->cond, NULL, NULL);
+  }
+  if (!again.body || !again.cond) {
+    cxi_rule_stop(n.carry, unknown_out);
+    return;
+  }
+  cxi_while(&again, args, results);
   for (uint32_t i = 0; i < n.carry; i++)
     if (unknown_carry[i]) unknown_out[i] = results[i];
 }

@@ -4,11 +4,13 @@
  * A walk backwards finds what is needed. A row with sub-programs shrinks its
  * equation by itself (dce): its rule writes a small program in the equation's
  * place, whose unused inputs are operands that are not needed. A walk forwards
- * then writes what is left. */
+ * then writes what is left. A quiet walk leaves out effects too, whose results
+ * nobody wants: what is computed again prints nothing again. */
 #include "transforms/walk.h"
 
 typedef struct narrowing {
   const cxi_program *p;
+  bool quiet;                 /* effects are no reason to stay */
   bool *live;                 /* by value */
   const cxi_program **shrunk; /* by equation: what stands in its place */
 } narrowing;
@@ -16,7 +18,7 @@ typedef struct narrowing {
 static bool any_live(const narrowing *n, const cxi_equation *e) {
   for (uint32_t k = 0; k < e->n_out; k++)
     if (n->live[e->out + k]) return true;
-  return e->effects != CXI_EFFECT_NONE;
+  return !n->quiet && e->effects != CXI_EFFECT_NONE;
 }
 
 /* The equation without the results that are not live, as a program from its
@@ -39,7 +41,8 @@ static const cxi_program *shrink(cxi_task *task, narrowing *n,
     }
     for (uint32_t k = 0; k < e->n_out; k++)
       types[e->n_in + k] = n->p->values[e->out + k].type;
-    const cxi_rule rule = { .transforms = &cxi_transforms_table,
+    const cxi_rule rule = { .transforms = n->quiet ? &cxi_transforms_quiet
+                                                   : &cxi_transforms_table,
                             .row = cxi_row_of((cxi_prim)e->prim),
                             .params = e->params,
                             .n_in = e->n_in,
@@ -141,10 +144,10 @@ static bool is_narrow(const narrowing *n, const bool *used_out,
   return true;
 }
 
-static const cxi_program *narrow(cxi_task *task, const bool *used_out,
-                                 bool *used_in) {
+static const cxi_program *narrow(cxi_task *task, bool quiet,
+                                 const bool *used_out, bool *used_in) {
   const cxi_program *p = task->p;
-  narrowing n = { .p = p };
+  narrowing n = { .p = p, .quiet = quiet };
   n.live = cxi_scratch(p->n_values + (size_t)1);
   n.shrunk =
       cxi_scratch((p->n_equations + (size_t)1) * sizeof(const cxi_program *));
@@ -160,20 +163,34 @@ static const cxi_program *narrow(cxi_task *task, const bool *used_out,
   return write(task, &n, used_out, used_in);
 }
 
-const cxi_program *cxi_narrow(const cxi_program *p, const bool *used_out,
-                              bool *used_in, cxi_error *error) {
+static const cxi_program *narrow_task(const cxi_program *p, bool quiet,
+                                      const bool *used_out, bool *used_in,
+                                      cxi_error *error) {
   const bool drops_inputs = used_in != NULL;
   cxi_task task;
   cxi_task_begin(&task, CXI_NARROW, p, used_in, used_in ? p->n_in : 0, error);
   for (uint32_t i = 0; i < p->n_out; i++)
     cxi_memo_key_mask(&task.key, &(bool){ !used_out || used_out[i] }, 1);
   cxi_memo_key_mask(&task.key, &drops_inputs, 1);
+  cxi_memo_key_mask(&task.key, &quiet, 1);
   if (!cxi_task_found(&task)) {
-    task.memo.a = narrow(&task, used_out, used_in);
+    task.memo.a = narrow(&task, quiet, used_out, used_in);
     cxi_task_keep(&task, task.memo.a != NULL);
   }
   cxi_task_end(&task);
   return task.memo.a;
+}
+
+const cxi_program *cxi_narrow(const cxi_program *p, const bool *used_out,
+                              bool *used_in, cxi_error *error) {
+  return narrow_task(p, false, used_out, used_in, error);
+}
+
+const cxi_program *cxi_narrow_quiet(const cxi_program *p, const bool *used_out,
+                                    bool *used_in, cxi_error *error) {
+  /* nothing that would be left out */
+  return narrow_task(p, p->effects != CXI_EFFECT_NONE, used_out, used_in,
+                     error);
 }
 
 const cxi_program *cxi_live_part(const cxi_program *p, cxi_error *error) {

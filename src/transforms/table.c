@@ -83,16 +83,21 @@ static const cxi_program *narrow(const cxi_program *p, const bool *used_out,
   return q;
 }
 
-const cxi_transforms cxi_transforms_table = {
-  .jvp = jvp,
-  .partial_eval = partial_eval,
-  .transpose = transpose,
-  .transpose_part = transpose_part,
-  .vjp = vjp,
-  .batch = batch,
-  .select = select_,
-  .narrow = narrow,
-  .into_known = cxi_split_into_known,
-  .into_unknown = cxi_split_into_unknown,
-  .residual = cxi_split_residual,
-};
+static const cxi_program *narrow_quiet(const cxi_program *p,
+                                       const bool *used_out, bool *used_in) {
+  cxi_error error = { 0 };
+  const cxi_program *q = cxi_narrow_quiet(p, used_out, used_in, &error);
+  if (!q) report(&error);
+  return q;
+}
+
+#define TABLE(narrow_)                                                     \
+  {                                                                        \
+    .jvp = jvp, .partial_eval = partial_eval, .transpose = transpose,      \
+    .transpose_part = transpose_part, .vjp = vjp, .batch = batch,          \
+    .select = select_, .narrow = (narrow_), .narrow_quiet = narrow_quiet,  \
+    .into_known = cxi_split_into_known,                                    \
+    .into_unknown = cxi_split_into_unknown, .residual = cxi_split_residual \
+  }
+const cxi_transforms cxi_transforms_table = TABLE(narrow);
+const cxi_transforms cxi_transforms_quiet = TABLE(narrow_quiet);

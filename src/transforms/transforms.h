@@ -10,8 +10,8 @@
 #include "ir/builder.h"
 #include "ir/row.h"
 
-/* The table given to rules. */
-extern const cxi_transforms cxi_transforms_table;
+/* The tables given to rules: in the quiet one narrow is cxi_narrow_quiet. */
+extern const cxi_transforms cxi_transforms_table, cxi_transforms_quiet;
 
 /* Forward mode: (ins, nonzero tangents) -> (outs, nonzero out tangents). */
 const cxi_program *cxi_jvp(const cxi_program *p, const bool *nonzero_in,
@@ -90,6 +90,10 @@ const cxi_program *cxi_select_program(const cxi_program *p, const uint32_t *in,
  * is dropped in sub-programs too. */
 const cxi_program *cxi_narrow(const cxi_program *p, const bool *used_out,
                               bool *used_in, cxi_error *error);
+
+/* The same without effects whose results are not needed. */
+const cxi_program *cxi_narrow_quiet(const cxi_program *p, const bool *used_out,
+                                    bool *used_in, cxi_error *error);
 
 /* The source line at which the last transform of this thread failed, 0: not
  * known. */

@@ -7,7 +7,7 @@
 CX_STRUCT(sorted_env, (cx_fn, f), (int, n), (int, first_mask));
 CX_STRUCT(of_x_env, (cx_fn, f), (cx, y), (cx, z));
 
-static bool is_floating(cx a) {
+bool is_floating(cx a) {
   return cx_type(a) >= CX_F16 && cx_type(a) <= CX_F64;
 }
 

@@ -17,6 +17,7 @@ typedef struct calling {
 bool calling_suits(const cxi_program *p);
 /* The program of the text, and its arguments, in the current context. */
 calling calling_make(const char *text, const arrays *in);
+bool is_floating(cx a);
 /* A function of x alone; its floating results as a tuple. */
 cx_fn calling_of_x(const calling *c);
 

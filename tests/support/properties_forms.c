@@ -161,6 +161,85 @@ static void jacobians(const cxi_program *p, uint64_t seed, verdict *v) {
     with_calling(p, seed, jacobians_agree, v);
 }
 
-const property properties_of_forms[] = {
-  { "forms", forms }, { "axes", axes }, { "jacobians", jacobians }, { 0 }
-};
+/* -- effects --------------------------------------------------------------- */
+
+static char printed[1 << 16];
+static size_t n_printed;
+
+static void take(const char *text, void *user) {
+  (void)user;
+  const size_t n = strlen(text);
+  if (n_printed + n + 1 > sizeof printed) return;
+  memcpy(printed + n_printed, text, n + 1);
+  n_printed += n;
+}
+
+/* The first leaf; NaNs print by their sign, which may be either. */
+static cx first_of(cx tree) {
+  const cx a = cx_leaf(tree, 0);
+  return is_floating(a) ? cx_where(cx_is_nan(a), 0, a) : a;
+}
+
+CX_DEF_ENV(loud, one_env, e, x, y, z) {
+  cx_debug_print("in {}", first_of(x));
+  const cx out = cx_call(e->f, x, y, z);
+  if (cx_leaf_count(out) > 0) cx_debug_print("out {}", first_of(out));
+  return out;
+}
+
+/* What a call under a stack prints, to be freed; NULL if it failed. */
+static char *print_under(cx_ctx *context, const cxi_program *p,
+                         const char *text, const arrays *in, const char *stack,
+                         const char *plain, verdict *v) {
+  cx_use(context);
+  CX_SCOPE;
+  const calling c = calling_make(text, in);
+  const cx_fn f = stack_make(CX_BIND(loud, .f = c.f), stack, plain);
+  n_printed = 0;
+  printed[0] = 0;
+  cx_wait(cx_call_n(f, 3, c.args));
+  const bool good = cx_ok();
+  calling_refusal(p, stack, v);
+  return good ? strdup(printed) : NULL;
+}
+
+static void same_print(const char *stack, const char *what, const char *want,
+                       char *got, verdict *v) {
+  if (got && strcmp(want, got) != 0)
+    refute(v, "under \"%s\", %s: prints \"%.200s\", not \"%.200s\"", stack,
+           what, got, want);
+  free(got);
+}
+
+/* Compiled, without jit and checkpoint, and by the reference: the same lines in
+ * the same order. */
+static void effects(const cxi_program *p, uint64_t seed, verdict *v) {
+  static const char letters[] = "GTVWJCS";
+  if (mixed(seed, 9) % 4 || !calling_suits(p)) return;
+  char *text = cxi_program_print(p, (cxi_text_options){ 0 }), stack[4] = { 0 };
+  if (!text) return;
+  const uint64_t n = 1 + mixed(seed, 320) % 3;
+  for (uint64_t i = 0; i < n; i++) stack[i] = letters[mixed(seed, 321 + i) % 7];
+  arrays in = inputs_of(p, seed);
+  cx_debug_output(take, NULL);
+  char *want = print_under(properties_cpu, p, text, &in, stack, "", v);
+  if (want && !v->failed) {
+    same_print(stack, "called again", want,
+               print_under(properties_cpu, p, text, &in, stack, "", v), v);
+    same_print(stack, "without jit and checkpoint", want,
+               print_under(properties_cpu, p, text, &in, stack, "JC", v), v);
+    same_print(stack, "by the reference", want,
+               print_under(properties_reference, p, text, &in, stack, "", v),
+               v);
+  }
+  cx_debug_output(NULL, NULL);
+  free(want);
+  cxi_free(text);
+  arrays_free(&in);
+}
+
+const property properties_of_forms[] = { { "forms", forms },
+                                         { "axes", axes },
+                                         { "jacobians", jacobians },
+                                         { "effects", effects },
+                                         { 0 } };

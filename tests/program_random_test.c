@@ -208,6 +208,70 @@ static void rows(void **state) {
   assert_int_equal(n_failed, 0);
 }
 
+/* Programs that once failed, with the seed of their arguments. */
+typedef struct once_failed {
+  uint64_t seed;
+  const char *text;
+} once_failed;
+static const once_failed programs[] = {
+  /* a tangent that is there but constant, handed to a rule with a backward */
+  { 1796310524539,
+    "program @body(%0: f16[0,3], %1: u32[], %2: f32[1,2]) {\n"
+    "  return %0\n"
+    "}\n"
+    "program @fwd(%0: f16[0,3], %1: u32[], %2: f32[1,2]) {\n"
+    "  return %0, %0, %1, %2\n"
+    "}\n"
+    "program @body_vjp(%0: f16[0,3], %1: u32[], %2: f32[1,2], %3: f16[0,3]) {\n"
+    "  %4: f32[1,2] = broadcast_in_dim[shape=(1,2), map=()] 0.0:f32\n"
+    "  return %3, %4\n"
+    "}\n"
+    "program @main(%0: f32[1,4,2], %1: f32[1,2], %2: u32[], %3: f64[4,2],\n"
+    "    %4: f16[2,3]) {\n"
+    "  %5: f16[0,3], %6: i32[0,3] = top_k[k=0, axis=0] %4\n"
+    "  %7: f16[0,3] = custom_vjp[body=@body, fwd=@fwd, bwd=@body_vjp, "
+    "name=\"ruled\"]\n"
+    "    %5, %2, %1\n"
+    "  %8: f32[0,3] = convert[type=f32] %7\n"
+    "  %9: f32[0] = reshape[shape=(0)] %8\n"
+    "  %10: f32[4] = pad[low=(0), high=(4), interior=(0)] %9, 0.0:f32\n"
+    "  %11: f32[1,1,4] = reshape[shape=(1,1,4)] %10\n"
+    "  %12: f32[4] = reshape[shape=(4)] %11\n"
+    "  %13: f32[28] = pad[low=(0), high=(24), interior=(0)] %12, 0.0:f32\n"
+    "  %14: f32[2,7,2] = reshape[shape=(2,7,2)] %13\n"
+    "  %15: f32[28] = reshape[shape=(28)] %14\n"
+    "  %16: f32[2] = slice[start=(0), limit=(2), strides=(1)] %15\n"
+    "  %17: f32[2,1] = reshape[shape=(2,1)] %16\n"
+    "  %18: f64[2,1] = convert[type=f64] %17\n"
+    "  %19: f64[2] = reshape[shape=(2)] %18\n"
+    "  %20: f64[8] = pad[low=(0), high=(6), interior=(0)] %19, 0.0:f64\n"
+    "  %21: f64[4,2] = reshape[shape=(4,2)] %20\n"
+    "  %22: f64[4,2] = polygamma %3, %21\n"
+    "  %23: f32[4,2] = convert[type=f32] %22\n"
+    "  %24: f32[8] = reshape[shape=(8)] %23\n"
+    "  %25: f32[12] = pad[low=(0), high=(4), interior=(0)] %24, 0.0:f32\n"
+    "  %26: f32[1,3,4] = reshape[shape=(1,3,4)] %25\n"
+    "  %27: f32[12] = reshape[shape=(12)] %26\n"
+    "  %28: f32[16] = pad[low=(0), high=(4), interior=(0)] %27, 0.0:f32\n"
+    "  %29: f32[1,4,4] = reshape[shape=(1,4,4)] %28\n"
+    "  return %29, %0\n"
+    "}\n" },
+};
+static void programs_that_once_failed(void **state) {
+  (void)state;
+  const size_t n = sizeof programs / sizeof *programs;
+  n_failed = 0;
+  for (size_t i = 0; i < n; i++) {
+    cxi_error error = { 0 };
+    const char *text = programs[i].text;
+    const cxi_program *p = cxi_program_parse(text, strlen(text), &error);
+    if (!p) fail_msg("%s", error.text);
+    check_program(p, programs[i].seed);
+    cxi_program_release(p);
+  }
+  assert_int_equal(n_failed, 0);
+}
+
 static char *contents_of(const char *path) {
   FILE *file = fopen(path, "rb");
   char *text = calloc(1, 1 << 20);
@@ -246,6 +310,7 @@ static int close_context(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
     cmocka_unit_test(rows),
+    cmocka_unit_test(programs_that_once_failed),
     cmocka_unit_test(random_programs),
     cmocka_unit_test(given_program),
   };

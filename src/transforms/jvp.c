@@ -91,6 +91,27 @@ static void instantiate_tangents(const cxi_program *p, const bool *instantiate,
       dout[i] = cxi_zeros(cxi_output_type(p, i));
 }
 
+/* A linear map of the tangents is zero where it does not depend on them; left
+ * to itself, a custom_lin of such zeros would have to run. `dx` are the last
+ * inputs of b. */
+static void drop_constant_tangents(const cxi_builder *b, uint32_t n_primals,
+                                   uint32_t n_in, uint32_t n_out, cx *dout) {
+  bool *depends = cxi_walk_scratch(b->n_values, sizeof *depends);
+  if (!depends) return;
+  for (uint32_t v = n_primals; v < n_in; v++) depends[v] = true;
+  for (uint32_t i = 0; i < b->n_equations; i++) {
+    const cxi_equation *e = &b->equations[i];
+    bool any = false;
+    for (uint32_t k = 0; k < e->n_in; k++)
+      any = any || depends[b->operands[e->in + k]];
+    for (uint32_t k = 0; k < e->n_out; k++) depends[e->out + k] = any;
+  }
+  for (uint32_t i = 0; i < n_out; i++)
+    if (cxi_given(dout[i]) && cxi_builder_owns(b, dout[i]) &&
+        !depends[cxi_builder_value_of(b, dout[i]) - b->values])
+      dout[i] = cx_none();
+}
+
 static const cxi_program *jvp(cxi_task *task, const bool *nonzero_in,
                               const bool *instantiate, bool linearizing,
                               bool *nonzero_out) {
@@ -110,6 +131,7 @@ static const cxi_program *jvp(cxi_task *task, const bool *nonzero_in,
                   ? (in[n_in++] = cxi_builder_input(&b, p->values[i].type))
                   : cx_none();
     cxi_jvp_walk(p, &b.error, NULL, in, dx, linearizing, out, dout);
+    if (linearizing) drop_constant_tangents(&b, p->n_in, n_in, p->n_out, dout);
     instantiate_tangents(p, instantiate, dout);
     for (uint32_t i = 0; i < p->n_out; i++) {
       nonzero_out[i] = cxi_given(dout[i]);

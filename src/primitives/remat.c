@@ -250,7 +250,7 @@ static bool keep_effects(cxi_region *m, uint32_t n_outs) {
     const cxi_equation *e = &m->p->equations[i];
     if (!e->effects || !m->again[i]) continue;
     if (e->effects & CXI_EFFECT_ORDERED) {
-      cxi_fail(CX_ETRACE,
+      cxi_fail(CX_ENORULE,
                "checkpoint: %s has an ordered effect and cannot be "
                "run again",
                cxi_prim_name((cxi_prim)e->prim));

@@ -117,8 +117,8 @@ foreach(file IN LISTS scripts)
 endforeach()
 set_tests_properties(conform PROPERTIES TIMEOUT 1500)
 set_tests_properties(cached PROPERTIES TIMEOUT 600)
-# Compares times of programs of several sizes: nothing else runs meanwhile.
-set_tests_properties(growth_test PROPERTIES RUN_SERIAL TRUE)
+# These compare times of programs of several sizes: nothing else runs meanwhile.
+set_tests_properties(growth_test host_test PROPERTIES RUN_SERIAL TRUE)
 
 # Fuzzers: build/bin/fuzz/text_fuzz -max_total_time=60, or tests/fuzz/run.sh.
 # What they call is built to report its coverage to them.

@@ -20,21 +20,22 @@ static bool same_shape(cx a, cx b) {
     same = cx_dim(a, i) == cx_dim(b, i);
   return same;
 }
-/* The gradients; poison where one has not its parameter's shape, which
- * broadcasting would hide. Other differences are found by what follows. */
-static cx checked(const char *op, cx params, cx grads) {
-  if (!cx_ok() || cx_leaf_count(params) != cx_leaf_count(grads)) return grads;
+/* A tree beside the parameters; poison where a leaf has not its parameter's
+ * shape, which broadcasting would hide. Other differences are found by what
+ * follows. */
+static cx like_params(const char *op, cx params, const char *what, cx tree) {
+  if (!cx_ok() || cx_leaf_count(params) != cx_leaf_count(tree)) return tree;
   for (int i = 0; i < cx_leaf_count(params); i++) {
-    cx p = cx_leaf(params, i), g = cx_leaf(grads, i);
-    if (same_shape(p, g)) continue;
-    return cx_fail(CX_ESHAPE, "%s: parameter \"%s\" is %s, its gradient %s", op,
-                   cx_leaf_path(params, i), cx_show(p), cx_show(g));
+    cx p = cx_leaf(params, i), x = cx_leaf(tree, i);
+    if (same_shape(p, x)) continue;
+    return cx_fail(CX_ESHAPE, "%s: parameter \"%s\" is %s, its %s %s", op,
+                   cx_leaf_path(params, i), cx_show(p), what, cx_show(x));
   }
-  return grads;
+  return tree;
 }
 
 cx sgd_update(cx params, cx grads, cx lr) {
-  grads = checked("sgd_update", params, grads);
+  grads = like_params("sgd_update", params, "gradient", grads);
   return cx_sub(params, scaled(lr, grads));
 }
 
@@ -43,7 +44,8 @@ cx momentum_init(cx params) {
 }
 void momentum_update(cx params, cx grads, cx velocity, cx lr, double decay,
                      bool nesterov, cx *out_params, cx *out_velocity) {
-  grads = checked("momentum_update", params, grads);
+  grads = like_params("momentum_update", params, "gradient", grads);
+  velocity = like_params("momentum_update", params, "velocity", velocity);
   cx v = cx_add(cx_mul(decay, velocity), grads);
   cx step = nesterov ? cx_add(grads, cx_mul(decay, v)) : v;
   *out_params = cx_sub(params, scaled(lr, step));
@@ -72,10 +74,11 @@ void adam_update(cx params, cx grads, cx state, cx lr, adam_options o,
                  cx *out_params, cx *out_state) {
   double b1 = o.b1 ? o.b1 : 0.9, b2 = o.b2 ? o.b2 : 0.999;
   double eps = o.eps ? o.eps : 1e-8;
-  grads = checked("adam_update", params, grads);
-  cx m = cx_add(cx_mul(b1, cx_get(state, "m")), cx_mul(1 - b1, grads));
-  cx v =
-      cx_add(cx_mul(b2, cx_get(state, "v")), cx_mul(1 - b2, cx_square(grads)));
+  grads = like_params("adam_update", params, "gradient", grads);
+  cx m = like_params("adam_update", params, "m", cx_get(state, "m"));
+  cx v = like_params("adam_update", params, "v", cx_get(state, "v"));
+  m = cx_add(cx_mul(b1, m), cx_mul(1 - b1, grads));
+  v = cx_add(cx_mul(b2, v), cx_mul(1 - b2, cx_square(grads)));
   cx t = cx_add(cx_get(state, "t"), 1);
   cx m_hat = cx_tree_map(CX_BIND(unbiased, .b = b1, .t = t), m);
   cx v_hat = cx_tree_map(CX_BIND(unbiased, .b = b2, .t = t), v);

@@ -1,45 +1,11 @@
 /* effect_again_test.c - effects in what is computed again: a checkpoint's
  * recomputation and the second loop of a while that was split. They happen
  * once, wherever they stand inside. */
-#include <math.h>
-
 #include "calx/testing.h"
+#include "support/written.h"
 #include "support/wrong.h"
 
-static char written[4096];
-static size_t n_written;
 static int n_calls;
-
-static void note(const char *text, void *user) {
-  (void)user;
-  const size_t n = strlen(text);
-  if (n_written + n >= sizeof written) return;
-  memcpy(written + n_written, text, n + 1);
-  n_written += n;
-}
-
-static int start(void **state) {
-  cx_debug_output(note, NULL);
-  return setup(state);
-}
-
-static int start_reference(void **state) {
-  cx_debug_output(note, NULL);
-  *state = cx_open("reference");
-  return *state == NULL;
-}
-
-static int stop(void **state) {
-  cx_debug_output(NULL, NULL);
-  return teardown(state);
-}
-
-static void assert_written(const char *want) {
-  assert_good();
-  assert_string_equal(written, want);
-  n_written = 0;
-  written[0] = 0;
-}
 
 static cx_code halve(const cx_buf *in, cx_buf *out, void *user) {
   (void)user;
@@ -134,7 +100,8 @@ static void host_functions_run_once(void **state) {
   }
 }
 
-/* An ordered effect whose results nobody wants again is no reason to refuse. */
+/* Ordered ones too: what they returned is kept, and otherwise they are not
+ * looked at again. */
 CX_DEF(by_ordered, x) {
   cx half = cx_callback(halve, cx_spec(CX_F64, CX_SCALAR),
                         (cx_stop_gradient(x)), .ordered = true);
@@ -148,18 +115,23 @@ CX_DEF(by_ordered_result, x) {
                         (cx_stop_gradient(x)), .ordered = true);
   return cx_mul(cx_sin(x), half);
 }
+CX_DEF(by_both, x) {
+  return cx_add(cx_call(cx_jit(CX_FN(by_ordered_result)), x), by_host(x));
+}
 static void ordered_effects_happen_once(void **state) {
   (void)state;
   CX_SCOPE;
   const cx x = cx_scalar(0.7, CX_F64);
-  n_calls = 0;
-  cx r = cx_call(cx_grad(cx_checkpoint(CX_FN(by_ordered_inside))), x);
-  assert_same_bits(r, cx_call(cx_grad(CX_FN(by_ordered)), x));
-  assert_int_equal(n_calls, 2);
-  assert_good();
-  r = cx_call(cx_grad(cx_checkpoint(CX_FN(by_ordered_result))), x);
-  assert_error(CX_ENORULE, "ordered effect and cannot be run again");
-  (void)r;
+  const cx_fn fs[] = { CX_FN(by_ordered), CX_FN(by_ordered_inside),
+                       CX_FN(by_ordered_result), CX_FN(by_both) };
+  for (int i = 0; i < 4; i++) {
+    n_calls = 0;
+    const cx want = cx_call(cx_grad(fs[i]), x);
+    const int once = n_calls;
+    assert_same_bits(cx_call(cx_grad(cx_checkpoint(fs[i])), x), want);
+    assert_int_equal(n_calls, 2 * once);
+    assert_good();
+  }
 }
 
 /* -- a while that is split --------------------------------------------------- */
@@ -187,13 +159,35 @@ static void a_split_while_prints_once(void **state) {
   assert_written("");
 }
 
+/* The result of each step is wanted again, and there is no room to keep it. */
+CX_DEF(grow_by_host, s) {
+  cx half = cx_callback(halve, cx_spec(CX_F64, CX_SCALAR), (cx_nth(s, 2)),
+                        .effect = true);
+  return cx_tuple(cx_add(cx_nth(s, 0), 1), cx_mul(cx_nth(s, 1), half), half);
+}
+CX_DEF(by_while_and_host, x) {
+  cx start = cx_tuple(0, x, cx_scalar(8, CX_F64));
+  return cx_nth(cx_while(CX_FN(below), CX_FN(grow_by_host), start), 1);
+}
+static void a_split_while_keeps_no_results(void **state) {
+  (void)state;
+  CX_SCOPE;
+  const cx x = cx_tuple(cx_scalar(0.7, CX_F64));
+  cx both = cx_call(cx_jvp(CX_FN(by_while_and_host)), x, x);
+  assert_good();
+  assert_true(cx_item(cx_nth(both, 1)) == cx_item(cx_nth(both, 0)));
+  assert_null(cx_linearize(CX_FN(by_while_and_host), x, NULL));
+  assert_error(CX_ENORULE, "while: an effect would happen twice");
+}
+
 int main(void) {
-#define TESTS(start)                                                         \
-  cmocka_unit_test_setup_teardown(prints_happen_once, start, stop),          \
-      cmocka_unit_test_setup_teardown(host_functions_run_once, start, stop), \
-      cmocka_unit_test_setup_teardown(ordered_effects_happen_once, start,    \
-                                      stop),                                 \
-      cmocka_unit_test_setup_teardown(a_split_while_prints_once, start, stop)
-  const struct CMUnitTest tests[] = { TESTS(start), TESTS(start_reference) };
-  return cmocka_run_group_tests(tests, NULL, NULL);
+  const struct CMUnitTest tests[] = {
+    cmocka_unit_test(prints_happen_once),
+    cmocka_unit_test(host_functions_run_once),
+    cmocka_unit_test(ordered_effects_happen_once),
+    cmocka_unit_test(a_split_while_prints_once),
+    cmocka_unit_test(a_split_while_keeps_no_results),
+  };
+  return cmocka_run_group_tests(tests, written_start, written_stop) +
+         cmocka_run_group_tests(tests, written_start_reference, written_stop);
 }

@@ -3,50 +3,8 @@
 #include <math.h>
 
 #include "calx/testing.h"
+#include "support/written.h"
 #include "support/wrong.h"
-
-/* -- what was written ------------------------------------------------------ */
-
-static char written[8192];
-static size_t n_written;
-
-static void note(const char *text, void *user) {
-  (void)user;
-  const size_t n = strlen(text);
-  if (n_written + n >= sizeof written) return;
-  memcpy(written + n_written, text, n + 1);
-  n_written += n;
-}
-
-static void forget(void) {
-  n_written = 0;
-  written[0] = 0;
-}
-
-/* Since the last time. */
-static void assert_written(const char *want) {
-  assert_good();
-  assert_string_equal(written, want);
-  forget();
-}
-
-static int start(void **state) {
-  cx_debug_output(note, NULL);
-  forget();
-  return setup(state);
-}
-
-static int start_reference(void **state) {
-  cx_debug_output(note, NULL);
-  forget();
-  *state = cx_open("reference");
-  return *state == NULL;
-}
-
-static int stop(void **state) {
-  cx_debug_output(NULL, NULL);
-  return teardown(state);
-}
 
 /* -- functions of the host ------------------------------------------------- */
 
@@ -73,7 +31,7 @@ static cx_code log_number(const cx_buf *in, cx_buf *out, void *user) {
   char text[64];
   snprintf(text, sizeof text, "%s%g;", (const char *)user,
            (double)*(const float *)in[0].data);
-  note(text, NULL);
+  written_add(text);
   noted.calls++;
   return CX_OK;
 }
@@ -300,7 +258,7 @@ static void lanes(void **state) {
   assert_int_equal(pure.rank, 1);
   const cx_fn thin = cx_vmap(CX_FN(by_expand), .in = { 0, CX_NONE });
   assert_same_bits(cx_call(thin, x, w), cx_mul(x, 10));
-  forget();
+  written_forget();
   cx y = cx_call(cx_vmap(CX_FN(prints), .in = { 0, CX_NONE }), x, w);
   assert_written("1 10\n2 10\n3 10\nw 10\n");
   y = cx_call(cx_jit(cx_vmap(cx_vmap(CX_FN(prints)))), cx_ones(CX_F32, 2, 1),
@@ -466,6 +424,7 @@ int main(void) {
     cmocka_unit_test(control),     cmocka_unit_test(lanes),
     cmocka_unit_test(derivatives),
   };
-  return cmocka_run_group_tests(tests, start, stop) +
-         cmocka_run_group_tests(reference, start_reference, stop);
+  return cmocka_run_group_tests(tests, written_start, written_stop) +
+         cmocka_run_group_tests(reference, written_start_reference,
+                                written_stop);
 }

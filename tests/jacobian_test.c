@@ -3,6 +3,7 @@
 #include <math.h>
 
 #include "calx/testing.h"
+#include "support/beside.h"
 #include "support/wrong.h"
 
 static cx x_of(void) {
@@ -160,17 +161,7 @@ static void transposes(void **state) {
            cx_array(double, 20, 18, 14, 8));
 }
 
-/* A loop computes something beside, times infinity, that no result needs: it
- * has no cotangent, where one of zeros would give NaN. Twice that in a cond. */
-CX_DEF(double_beside, c, x) {
-  (void)x;
-  cx aside = cx_mul(cx_nth(c, 1), INFINITY);
-  return cx_tuple(cx_tuple(cx_mul(cx_nth(c, 0), 2), aside), cx_none());
-}
-CX_DEF(beside, x) {
-  cx r = cx_scan(CX_FN(double_beside), cx_tuple(x, x), cx_none(), .length = 2);
-  return cx_nth(cx_nth(r, 0), 0);
-}
+/* beside(), and twice that in a cond. */
 CX_DEF(pair_beside, x) {
   return cx_tuple(beside(x), cx_mul(x, INFINITY));
 }

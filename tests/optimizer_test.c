@@ -64,6 +64,14 @@ static void test_wrong_gradients(void **state) {
     adam_update(p, g, adam_init(p), lr, (adam_options){ 0 }, &q, &s);
     assert_error(CX_ESHAPE, "adam_update: parameter \"b\"");
   }
+  cx wide = cx_put(p, wrong[0], "b");
+  momentum_update(p, p, wide, lr, 0.9, false, &q, &s);
+  assert_error(CX_ESHAPE, "is f32[4,3], its velocity f32[3]");
+  for (int i = 0; i < 2; i++) {
+    s = cx_put(adam_init(p), wide, "%s", i ? "v" : "m");
+    adam_update(p, p, s, lr, (adam_options){ 0 }, &q, &s);
+    assert_error(CX_ESHAPE, i ? "its v f32[3]" : "its m f32[3]");
+  }
   q = sgd_update(p, cx_dict("a", cx_ones(CX_F32, 2)), lr);
   assert_error(CX_ETREE, "the trees differ");
 }

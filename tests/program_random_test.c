@@ -41,22 +41,13 @@ static uint64_t number_of(const char *name, uint64_t otherwise) {
 
 /* -- one program, apart: a crash or a loop is a failure too --------------- */
 
-/* Of the processor. The properties run a program a few hundred times, some
- * with bodies that are walked for each element. */
-static unsigned most_seconds(const cxi_program *p) {
-  int64_t most = 0;
-  for (uint32_t i = 0; i < p->n_values; i++) {
-    const int64_t n = cxi_dims_count(cxi_type_shape(p->values[i].type));
-    if (n > most) most = n;
-  }
-  return 20 + (unsigned)(most / 1000);
-}
+enum { MOST_SECONDS = 20 }; /* of the processor */
 
-static verdict verdict_of_end(int status, unsigned most) {
+static verdict verdict_of_end(int status) {
   verdict v = { .failed = true };
   if (WIFSIGNALED(status) &&
       (WTERMSIG(status) == SIGXCPU || WTERMSIG(status) == SIGALRM))
-    snprintf(v.text, sizeof v.text, "time: more than %u s", most);
+    snprintf(v.text, sizeof v.text, "time: more than %d s", MOST_SECONDS);
   else
     snprintf(v.text, sizeof v.text, "crash: status %d", status);
   return v;
@@ -64,16 +55,15 @@ static verdict verdict_of_end(int status, unsigned most) {
 
 static verdict check_apart(const cxi_program *p, uint64_t seed,
                            const char *only) {
-  const unsigned most = most_seconds(p);
   int ends[2], status = 0;
   verdict v = { .failed = true, .text = "no process" };
   if (pipe(ends) != 0) return v;
   const pid_t child = fork();
   if (child < 0) return v;
   if (child == 0) {
-    const struct rlimit limit = { most, most + 1 };
+    const struct rlimit limit = { MOST_SECONDS, MOST_SECONDS + 1 };
     setrlimit(RLIMIT_CPU, &limit);
-    alarm(30 * most); /* it may wait, too */
+    alarm(30 * MOST_SECONDS); /* it may wait, too */
     v = properties_check(p, seed, only);
     _exit(write(ends[1], &v, sizeof v) != (ssize_t)sizeof v);
   }
@@ -81,7 +71,7 @@ static verdict check_apart(const cxi_program *p, uint64_t seed,
   const ssize_t n = read(ends[0], &v, sizeof v);
   close(ends[0]);
   waitpid(child, &status, 0);
-  return n == (ssize_t)sizeof v ? v : verdict_of_end(status, most);
+  return n == (ssize_t)sizeof v ? v : verdict_of_end(status);
 }
 
 /* -- a failing program made small ----------------------------------------- */

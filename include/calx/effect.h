@@ -35,9 +35,9 @@ typedef struct cx_callback_opt {
  *   .effect          run once where it stands, used or not; those of one
  *                    program run in the order in which they were recorded; a
  *                    checkpoint keeps what they return
- *   .ordered         also across lanes: CX_ENORULE under vmap of an operand,
- *                    where a loop would run it twice, and where a checkpoint
- *                    would
+ *   .ordered         also across lanes: CX_ENORULE under vmap of an operand
+ * A while whose derivative is split (cx_linearize) cannot keep the results of
+ * its steps: CX_ENORULE if it would run one with .effect or .ordered again.
  * It has no derivative: CX_ENORULE where an operand has a tangent and the
  * result is floating; cx_stop_gradient the operands, or give a custom rule.
  * CX_ETREE: no function, no specs. */

@@ -98,7 +98,8 @@ cxi_cover cxi_index_cover(const cxi_unit *u, const cxi_op *iota, int64_t rows,
 bool cxi_reads_lines(const cxi_unit *u, const cxi_op *op, int64_t rows,
                      int64_t n);
 /* stages.c: the loops over a row that the equations need, by equation, and how
- * many; crossing[i] is 0, or numbers those whose elements a later one reads. */
+ * many; crossing[i] is 0, or numbers those whose elements a later one reads, of
+ * which there are *out_n_crossing (NULL: not wanted). */
 uint32_t cxi_unit_stages(const cxi_unit *u, uint32_t *stages,
                          uint32_t *crossing, uint32_t *out_n_crossing);
 /* Is each result written after all that come before it have read? */

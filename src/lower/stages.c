@@ -29,7 +29,7 @@ uint32_t cxi_unit_stages(const cxi_unit *u, uint32_t *stages,
         crossing[s->index] = ++n_crossing;
     }
   }
-  *out_n_crossing = n_crossing;
+  if (out_n_crossing) *out_n_crossing = n_crossing;
   return n;
 }
 

@@ -98,7 +98,9 @@ static cx report_misfit(const char *op, cxi_info info, cx_dtype type) {
   snprintf(text, sizeof text, "%g", number);
   if (rank_of_kind(from) == 2 && rank_of_kind(type) == 1 &&
       number == floor(number) && fabs(number) < 1e9) {
-    snprintf(integer, sizeof integer, "write %.0f, or ", number);
+    const uint64_t bits = (uint64_t)(int64_t)number;
+    if (fits(CX_I64, bits, type))
+      snprintf(integer, sizeof integer, "write %.0f, or ", number);
     snprintf(text, sizeof text, "%.1f", number);
   }
   return cxi_fail(CX_EDTYPE,

@@ -228,8 +228,10 @@ static bool narrow(const cxi_transforms *t, bool inside, bool quiet,
 }
 
 /* Whether effects of the known part would happen again. */
-static bool repeats(const cxi_partial *cut, const cxi_remat *remat) {
-  return remat->again->effects && !cut->unknown->effects;
+static bool repeats(const cxi_region *m) {
+  for (uint32_t i = 0; i < m->p->n_equations; i++)
+    if (m->again[i] && m->p->equations[i].effects) return true;
+  return false;
 }
 
 static bool write(cxi_region *m, const cxi_partial *cut, uint32_t n_outs,
@@ -240,7 +242,7 @@ static bool write(cxi_region *m, const cxi_partial *cut, uint32_t n_outs,
   out->now = write_now(m, n_outs, out->n_saved);
   out->again = out->now ? write_again(m, cut, n_outs, out->n_saved) : NULL;
   return out->again && narrow(m->r->transforms, m->n_values != m->p->n_values,
-                              repeats(cut, out), out);
+                              repeats(m) && !cut->unknown->effects, out);
 }
 
 /* What an effect returned is wanted: it is kept, as the effect does not happen
@@ -248,15 +250,8 @@ static bool write(cxi_region *m, const cxi_partial *cut, uint32_t n_outs,
 static bool keep_effects(cxi_region *m, uint32_t n_outs) {
   for (uint32_t i = 0; i < m->p->n_equations; i++) {
     const cxi_equation *e = &m->p->equations[i];
-    if (!e->effects || !m->again[i]) continue;
-    if (e->effects & CXI_EFFECT_ORDERED) {
-      cxi_fail(CX_ENORULE,
-               "checkpoint: %s has an ordered effect and cannot be "
-               "run again",
-               cxi_prim_name((cxi_prim)e->prim));
-      return false;
-    }
-    for (uint32_t v = e->out; v < e->out + e->n_out; v++) m->kept[v] = true;
+    for (uint32_t k = 0; e->effects && k < e->n_out; k++)
+      m->kept[e->out + k] = true;
   }
   cxi_region_start_over(m);
   return walk_back(m, n_outs);
@@ -284,6 +279,6 @@ bool cxi_remat_cut(const cxi_rule *r, const cxi_partial *cut, cxi_remat *out) {
                                            : walk_back(&m, n_outs)))
     return false;
   if (!write(&m, cut, n_outs, out)) return false;
-  return !repeats(cut, out) ||
+  return !repeats(&m) || !out->again->effects ||
          (keep_effects(&m, n_outs) && write(&m, cut, n_outs, out));
 }

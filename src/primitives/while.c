@@ -232,6 +232,21 @@ static bool emit_known(const cxi_rule *r, const cxi_partial *part,
                    known_out);
 }
 
+/* The loop of the unknown side beside the known one, whose effects it does not
+ * repeat. False after reporting. */
+static bool loop_again(const cxi_rule *r, const cxi_partial *part,
+                       cxi_while_params *out) {
+  if (!(part->known->effects | out->cond->effects)) return true;
+  if (!part->unknown->effects) {
+    out->body = r->transforms->narrow_quiet(out->body, NULL, NULL);
+    out->cond = r->transforms->narrow_quiet(out->cond, NULL, NULL);
+    if (!out->body || !out->cond) return false;
+    if (!(out->body->effects | out->cond->effects)) return true;
+  }
+  cxi_fail(CX_ENORULE, "while: an effect would happen twice");
+  return false;
+}
+
 /* The known carries get a loop of their own; the unknown side repeats the
  * whole, since nothing can be kept of a number of steps that is not known. */
 static void partial_eval(const cxi_rule *r, cxi_split *s, const cx *known,
@@ -270,27 +285,15 @@ static void partial_eval(const cxi_rule *r, cxi_split *s, const cx *known,
   if (n_unknown < n.carry) {
     r->transforms->into_known(s);
     ok = emit_known(r, &part, cond, cond_need, known, unknown_body, known_out);
-    if (ok && n_unknown &&
-        (p->body->effects | p->cond->effects) & CXI_EFFECT_ORDERED) {
-      cxi_fail(CX_ENORULE, "while: an ordered effect would happen twice");
-      ok = false;
-    }
   }
+  cxi_while_params again = *p;
+  if (ok && n_unknown && n_unknown < n.carry) ok = loop_again(r, &part, &again);
   if (!ok) cxi_rule_stop(n.carry, unknown_out);
   if (!ok || !n_unknown) return;
   r->transforms->into_unknown(s);
   for (uint32_t i = 0; i < n.in; i++)
     args[i] = cxi_given(unknown[i]) ? unknown[i]
                                     : r->transforms->residual(s, known[i]);
-  cxi_while_params again = *p; /* what the known side prints is not repeated */
-  if (n_unknown < n.carry) {
-    again.body = r->transforms->narrow_quiet(p->body, NULL, NULL);
-    again.cond = r->transforms->narrow_quiet(p->cond, NULL, NULL);
-  }
-  if (!again.body || !again.cond) {
-    cxi_rule_stop(n.carry, unknown_out);
-    return;
-  }
   cxi_while(&again, args, results);
   for (uint32_t i = 0; i < n.carry; i++)
     if (unknown_carry[i]) unknown_out[i] = results[i];

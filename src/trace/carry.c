@@ -42,42 +42,47 @@ static bool starts_as(const cxi_carry *c, uint32_t i, cx_dtype dtype) {
   return is_free(c->leaves[i]) && cxi_type_dtype(c->types[i]) == dtype;
 }
 
-/* One hint for each dtype that a leaf has because it entered as a number; with
- * several such leaves it is not known which one the error is about. */
-static cxi_dtype_hints hints_of(const cxi_carry *c, cx_fn f, const char *what,
-                                uint32_t argument, cxi_dtype_hint *out) {
-  const cxi_argument name = cxi_argument_name(f->code, argument);
-  uint32_t n = 0;
-  for (int k = 0; k < CXI_N_DTYPES; k++) {
-    const cx_dtype dtype = (cx_dtype)k;
-    char enters[96], more[40] = "";
-    uint32_t first = 0, others = 0;
-    while (first < c->n && !starts_as(c, first, dtype)) first++;
-    if (first == c->n) continue;
-    for (uint32_t i = first + 1; i < c->n; i++)
-      others += starts_as(c, i, dtype);
-    if (others) snprintf(more, sizeof more, " (or one of %u more)", others);
-    cxi_aval_print(enters, sizeof enters, cxi_type_aval(c->types[first]));
-    out[n].dtype = dtype;
-    snprintf(out[n++].text, sizeof out->text,
-             "; carry %.100s%s of the %s is %s, as the C number that it starts"
-             " as: start with cx_scalar(x, dtype)",
-             cxi_leaf_path_of(name.name, c->sig, first).text, more, what,
-             enters);
-  }
-  return (cxi_dtype_hints){ .n = n, .hints = out };
+/* A carry and the function that it enters. */
+typedef struct entering {
+  const cxi_carry *c;
+  cx_fn f;
+  const char *what;
+  uint32_t argument;
+} entering;
+
+/* A leaf that has the dtype because it entered as a number; with several it is
+ * not known which one the error is about. */
+static bool write_hint(const void *user, cx_dtype dtype, char *out,
+                       size_t size) {
+  const entering *e = user;
+  const cxi_carry *c = e->c;
+  char enters[96], more[40] = "";
+  uint32_t first = 0, others = 0;
+  while (first < c->n && !starts_as(c, first, dtype)) first++;
+  if (first == c->n) return false;
+  for (uint32_t i = first + 1; i < c->n; i++) others += starts_as(c, i, dtype);
+  if (others) snprintf(more, sizeof more, " (or one of %u more)", others);
+  const cxi_argument name = cxi_argument_name(e->f->code, e->argument);
+  cxi_aval_print(enters, sizeof enters, cxi_type_aval(c->types[first]));
+  snprintf(out, size,
+           "; carry %.100s%s of the %s is %s, as the C number that it starts"
+           " as: start with cx_scalar(x, dtype)",
+           cxi_leaf_path_of(name.name, c->sig, first).text, more, e->what,
+           enters);
+  return true;
 }
 
 bool cxi_carry_resolve(const cxi_carry *c, cxi_body *b, cx_fn f,
                        uint32_t n_args, const cxi_sig *args, const char *what,
                        uint32_t argument, cx *out_poison) {
-  cxi_dtype_hint hints[CXI_N_DTYPES];
-  cxi_dtype_hints here = { 0 };
-  if (f) here = hints_of(c, f, what, argument, hints);
-  if (here.n == 0) return cxi_body_resolve(b, f, n_args, args, out_poison);
-  const cxi_dtype_hints before = cxi_dtype_hints_use(here);
+  const entering e = { c, f, what, argument };
+  bool any = false;
+  for (uint32_t i = 0; i < c->n; i++) any = any || is_free(c->leaves[i]);
+  if (!any) return cxi_body_resolve(b, f, n_args, args, out_poison);
+  const cxi_dtype_hint before =
+      cxi_dtype_hint_use((cxi_dtype_hint){ write_hint, &e });
   const bool good = cxi_body_resolve(b, f, n_args, args, out_poison);
-  cxi_dtype_hints_use(before);
+  cxi_dtype_hint_use(before);
   return good;
 }
 

@@ -113,17 +113,14 @@ cx_ctx *cxi_context_of_scope(uint32_t serial);
 
 /* Keeps the first error as "SITE: text", calls on_error, returns poison. */
 cx cxi_report(cx_code code, const char *text);
-/* What CX_EDTYPE reports of this thread that name a dtype end with until the
- * next call: the first of n hints whose dtype is named. Returns what it was. */
+/* What CX_EDTYPE reports of this thread end with until the next call: `write`
+ * is asked for each dtype that they name until it knows something to say.
+ * Returns what it was. */
 typedef struct cxi_dtype_hint {
-  cx_dtype dtype;
-  char text[400];
+  bool (*write)(const void *user, cx_dtype dtype, char *out, size_t size);
+  const void *user;
 } cxi_dtype_hint;
-typedef struct cxi_dtype_hints {
-  uint32_t n;
-  const cxi_dtype_hint *hints;
-} cxi_dtype_hints;
-cxi_dtype_hints cxi_dtype_hints_use(cxi_dtype_hints hints);
+cxi_dtype_hint cxi_dtype_hint_use(cxi_dtype_hint hint);
 cx cxi_reportf(cx_code code, const char *format, ...) CX_PRINTF(2, 3);
 /* From a function that fills a status; prefix may be NULL. */
 cx cxi_report_error(const char *prefix, const cxi_error *error);

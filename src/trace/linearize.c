@@ -84,12 +84,12 @@ static bool cut_forward(cut *c, const bool *nonzero, cxi_error *error) {
       cxi_jvp(p, nonzero, NULL, false, c->nonzero_out, error);
   if (!q) return false;
   bool *unknown = cxi_scratch(q->n_in + (size_t)1);
-  bool *later = cxi_scratch(2 * (size_t)q->n_out + 1), *made;
-  if (!unknown || !later) {
+  bool *later = cxi_scratch(q->n_out + (size_t)1);
+  bool *made = cxi_scratch(q->n_out + (size_t)1);
+  if (!unknown || !later || !made) {
     cxi_error_set(error, CX_EMEMORY, "linearize: no memory");
     return false;
   }
-  made = later + q->n_out;
   for (uint32_t i = p->n_in; i < q->n_in; i++) unknown[i] = true;
   for (uint32_t i = p->n_out; i < q->n_out; i++) later[i] = true;
   return cxi_partial_eval(q, unknown, later, &c->partial, made, error);
@@ -182,16 +182,11 @@ static const cxi_program *backward(const cut *c, cxi_error *error) {
   const cxi_program *u = c->partial.unknown;
   const uint32_t n_residuals = c->partial.n_residuals;
   const uint32_t n_tangents = u->n_in - n_residuals;
-  bool *linear = cxi_scratch(u->n_in + 1u), *all = cxi_scratch(u->n_out + 1u);
   cx *in = cxi_scratch((n_residuals + c->n_out) * sizeof *in + 1);
   cx *own = cxi_scratch((n_residuals + c->n_out) * sizeof *own + 1);
   cx *out = cxi_scratch(n_tangents * sizeof *out + 1);
-  if (!linear || !all || !in || !own || !out) return NULL;
-  for (uint32_t i = 0; i < n_tangents; i++) linear[i] = true;
-  for (uint32_t i = 0; i < u->n_out; i++) all[i] = true;
-  const cxi_program *live = cxi_live_part(u, error);
-  const cxi_program *t =
-      live ? cxi_transpose_program(live, linear, all, NULL, error) : NULL;
+  if (!in || !own || !out) return NULL;
+  const cxi_program *t = cxi_transpose_linear(u, n_tangents, NULL, error);
   if (!t) return NULL;
   cxi_builder b;
   cxi_builder_open(&b);

@@ -54,10 +54,10 @@ static cxi_name site_of(const cx_ctx *ctx) {
   return site;
 }
 
-static _Thread_local cxi_dtype_hints dtype_hints;
-cxi_dtype_hints cxi_dtype_hints_use(cxi_dtype_hints hints) {
-  const cxi_dtype_hints before = dtype_hints;
-  dtype_hints = hints;
+static _Thread_local cxi_dtype_hint dtype_hint;
+cxi_dtype_hint cxi_dtype_hint_use(cxi_dtype_hint hint) {
+  const cxi_dtype_hint before = dtype_hint;
+  dtype_hint = hint;
   return before;
 }
 /* "f16" is named in "f16[3]", not in "bf16[3]". */
@@ -68,19 +68,21 @@ static bool names(const char *text, const char *word) {
       return true;
   return false;
 }
-static const char *hint_for(cx_code code, const char *text) {
-  for (uint32_t i = 0; code == CX_EDTYPE && i < dtype_hints.n; i++)
-    if (names(text, cxi_dtype_name(dtype_hints.hints[i].dtype)))
-      return dtype_hints.hints[i].text;
-  return "";
+static void write_hint(cx_code code, const char *text, char *out, size_t size) {
+  *out = 0;
+  if (code != CX_EDTYPE || !dtype_hint.write) return;
+  for (int k = 0; k < CXI_N_DTYPES; k++)
+    if (names(text, cxi_dtype_name((cx_dtype)k)) &&
+        dtype_hint.write(dtype_hint.user, (cx_dtype)k, out, size))
+      return;
 }
 
 cx cxi_report(cx_code code, const char *text) {
   cx_ctx *ctx = cxi_context_now();
   const cxi_name site = site_of(ctx);
-  char message[sizeof homeless.text], scopes[160];
+  char message[sizeof homeless.text], scopes[160], hint[400];
   describe_scopes(ctx, scopes, sizeof scopes);
-  const char *hint = hint_for(code, text);
+  write_hint(code, text, hint, sizeof hint);
   if (site)
     snprintf(message, sizeof message, "%s: %s%s%s", cxi_name_text(site), text,
              hint, scopes);

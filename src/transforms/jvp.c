@@ -92,8 +92,8 @@ static void instantiate_tangents(const cxi_program *p, const bool *instantiate,
 }
 
 /* A linear map of the tangents is zero where it does not depend on them; left
- * to itself, a custom_lin of such zeros would have to run. `dx` are the last
- * inputs of b. */
+ * to itself, a custom_lin of such zeros would have to run. Inputs n_primals to
+ * n_in of b are the tangents. */
 static void drop_constant_tangents(const cxi_builder *b, uint32_t n_primals,
                                    uint32_t n_in, uint32_t n_out, cx *dout) {
   bool *depends = cxi_walk_scratch(b->n_values, sizeof *depends);

@@ -188,9 +188,8 @@ const cxi_program *cxi_narrow(const cxi_program *p, const bool *used_out,
 
 const cxi_program *cxi_narrow_quiet(const cxi_program *p, const bool *used_out,
                                     bool *used_in, cxi_error *error) {
-  /* nothing that would be left out */
-  return narrow_task(p, p->effects != CXI_EFFECT_NONE, used_out, used_in,
-                     error);
+  const bool quiet = p->effects != CXI_EFFECT_NONE; /* else both are the same */
+  return narrow_task(p, quiet, used_out, used_in, error);
 }
 
 const cxi_program *cxi_live_part(const cxi_program *p, cxi_error *error) {

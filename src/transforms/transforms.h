@@ -41,6 +41,11 @@ const cxi_program *cxi_transpose_program(const cxi_program *p,
                                          const bool *accumulator_in,
                                          cxi_error *error);
 
+/* The same of the live part of p, linear in its first ins; cotangents of the
+ * outs in mask (NULL: of the floating ones). */
+const cxi_program *cxi_transpose_linear(const cxi_program *p, uint32_t n_linear,
+                                        const bool *cotangent_out,
+                                        cxi_error *error);
 /* (ins not in wrt, cotangents of the floating outs) -> a cotangent of each in
  * in wrt, of any p that is linear in these: what does not depend on them is
  * split off first. */

@@ -1,5 +1,5 @@
-/* transpose_part.c - the transpose of any function that is linear in some of
- * its inputs.
+/* transpose_part.c - the transpose of a linear program, and of any function that
+ * is linear in some of its inputs.
  *
  *   y = f(c, x)   ->   ct x = A(known(c))' ct y
  *
@@ -21,18 +21,19 @@ static bool no_memory(cxi_error *error) {
   return false;
 }
 
-static bool transpose_cut(parts *h, cxi_error *error) {
-  /* a tangent for nothing would have a cotangent of zeros, not none */
-  const cxi_program *f = cxi_live_part(h->cut.unknown, error);
-  if (!f) return false;
-  bool *linear = cxi_scratch(f->n_in + (size_t)1);
-  bool *floats = cxi_scratch(f->n_out + (size_t)1);
-  if (!linear || !floats) return no_memory(error);
-  for (uint32_t i = 0; i < f->n_in - h->cut.n_residuals; i++) linear[i] = true;
-  for (uint32_t i = 0; i < f->n_out; i++)
-    floats[i] = cxi_type_is_float(cxi_output_type(f, i));
-  h->back = cxi_transpose_program(f, linear, floats, NULL, error);
-  return h->back != NULL;
+const cxi_program *cxi_transpose_linear(const cxi_program *p, uint32_t n_linear,
+                                        const bool *cotangent_out,
+                                        cxi_error *error) {
+  const cxi_program *live = cxi_live_part(p, error);
+  if (!live) return NULL;
+  bool *linear = cxi_scratch(live->n_in + (size_t)1);
+  bool *floats = cxi_scratch(live->n_out + (size_t)1);
+  if (!linear || !floats) return no_memory(error), NULL;
+  for (uint32_t i = 0; i < n_linear; i++) linear[i] = true;
+  for (uint32_t i = 0; i < live->n_out; i++)
+    floats[i] = cxi_type_is_float(cxi_output_type(live, i));
+  return cxi_transpose_program(
+      live, linear, cotangent_out ? cotangent_out : floats, NULL, error);
 }
 
 /* The transpose, and before it what it needs of the other part. */
@@ -67,9 +68,11 @@ const cxi_program *cxi_transpose_part(const cxi_program *p, const bool *wrt,
   parts h = { .p = p, .wrt = wrt };
   h.later = cxi_scratch(p->n_out + (size_t)1);
   if (!h.later) return no_memory(error), NULL;
-  if (!cxi_partial_eval(p, wrt, NULL, &h.cut, h.later, error) ||
-      !transpose_cut(&h, error))
-    return NULL;
+  if (!cxi_partial_eval(p, wrt, NULL, &h.cut, h.later, error)) return NULL;
+  const cxi_program *linear = h.cut.unknown;
+  h.back = cxi_transpose_linear(linear, linear->n_in - h.cut.n_residuals, NULL,
+                                error);
+  if (!h.back) return NULL;
   const cxi_program *made = join(&h, error);
   const cxi_program *held = made ? cxi_hold(made) : NULL;
   cxi_program_release(made);

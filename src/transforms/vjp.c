@@ -52,10 +52,8 @@ static bool transpose_linear(cxi_task *task, halves *h) {
   if (!find_masks(task, linear, h->wrt, h->cotangent_out, h->nonzero_out, &m))
     return false;
   if (count(m.wanted, linear->n_out) == 0) return true;
-  const cxi_program *live = cxi_live_part(linear, task->error);
-  if (live)
-    h->back =
-        cxi_transpose_program(live, m.linear_in, m.wanted, NULL, task->error);
+  h->back = cxi_transpose_linear(linear, count(h->wrt, task->p->n_in), m.wanted,
+                                 task->error);
   return h->back != NULL;
 }
 

@@ -4,12 +4,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/alloc.h"
+#include "ir/text.h"
+
 CX_STRUCT(sorted_env, (cx_fn, f), (int, n), (int, first_mask));
 CX_STRUCT(of_x_env, (cx_fn, f), (cx, y), (cx, z));
-
-bool is_floating(cx a) {
-  return cx_type(a) >= CX_F16 && cx_type(a) <= CX_F64;
-}
 
 CX_DEF_ENV(sorted, sorted_env, e, x, y, z) {
   cx in[CALLING_LEAVES];
@@ -57,6 +56,31 @@ CX_DEF_ENV(of_x, of_x_env, e, x) {
 
 cx_fn calling_of_x(const calling *c) {
   return CX_BIND(of_x, .f = c->f, .y = c->args[1], .z = c->args[2]);
+}
+
+void calling_with(const cxi_program *p, uint64_t seed, calling_check *check,
+                  verdict *v) {
+  if (!calling_suits(p)) return;
+  char *text = cxi_program_print(p, (cxi_text_options){ 0 });
+  if (!text) return;
+  arrays in = inputs_of(p, seed);
+  cx_use(properties_cpu);
+  {
+    CX_SCOPE;
+    const calling c = calling_make(text, &in);
+    check(p, &c, v);
+  }
+  cxi_free(text);
+  arrays_free(&in);
+}
+
+calling_stack calling_stack_of(uint64_t seed, uint64_t stream) {
+  static const char letters[] = "GTVWJCS";
+  calling_stack s = { { 0 } };
+  const uint64_t n = 1 + mixed(seed, stream) % 3;
+  for (uint64_t i = 0; i < n; i++)
+    s.letters[i] = letters[mixed(seed, stream + 10 * (i + 1)) % 7];
+  return s;
 }
 
 void calling_keep(snapshot *out, cx result) {

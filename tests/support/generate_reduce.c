@@ -120,10 +120,17 @@ static uint32_t joined(gen *g, cx_dtype *types, cx *in) {
   return n;
 }
 
+/* Bodies are walked for each element, in every run of every property. */
+static bool is_walkable(cx x) {
+  const cx_dims shape = cxi_shape_at(x);
+  return cxi_dims_count(&shape) <= 6000;
+}
+
 static bool some_reduce(gen *g, cxi_prim prim) {
   cx in[4];
   cx_dtype types[2];
   const uint32_t n = joined(g, types, in);
+  if (!is_walkable(in[0])) return false;
   const cxi_reduce_params p = { .axes = gen_axes(g, cxi_rank_at(in[0])),
                                 .body = join_of(g, n, types) };
   const bool ok = p.body && gen_emit(g, prim, &p, 2 * n, in);
@@ -135,7 +142,7 @@ static bool some_reduce_window(gen *g, cxi_prim prim) {
   cx in[4];
   cx_dtype types[2];
   const uint32_t n = joined(g, types, in);
-  if (cxi_rank_at(in[0]) > 3) return false;
+  if (cxi_rank_at(in[0]) > 3 || !is_walkable(in[0])) return false;
   const cxi_window w = some_window(g, cxi_shape_at(in[0]));
   const cxi_reduce_window_params p = { .window = w.window,
                                        .strides = w.strides,
@@ -165,7 +172,7 @@ static bool some_select_and_scatter(gen *g, cxi_prim prim) {
   const cx x = gen_pick(g, CXI_ACCEPT_NUMBER, 1);
   const cx_dims shape = cxi_shape_at(x);
   const cx_dtype type = cxi_dtype_at(x);
-  if (shape.n > 3) return false;
+  if (shape.n > 3 || !is_walkable(x)) return false;
   const cxi_window w = some_window(g, shape);
   const cx_dims windows = cxi_window_shape(&w, &shape);
   if (windows.n < 0) return false;

@@ -7,24 +7,7 @@
 #include "base/alloc.h"
 #include "ir/text.h"
 #include "support/calling.h"
-
-typedef void (*form)(const cxi_program *p, const calling *c, verdict *v);
-
-static void with_calling(const cxi_program *p, uint64_t seed, form check,
-                         verdict *v) {
-  if (!calling_suits(p)) return;
-  char *text = cxi_program_print(p, (cxi_text_options){ 0 });
-  if (!text) return;
-  arrays in = inputs_of(p, seed);
-  cx_use(properties_cpu);
-  {
-    CX_SCOPE;
-    const calling c = calling_make(text, &in);
-    check(p, &c, v);
-  }
-  cxi_free(text);
-  arrays_free(&in);
-}
+#include "support/written.h"
 
 /* -- compiled ahead of the call -------------------------------------------- */
 
@@ -79,7 +62,58 @@ static void compiled_or_checked(const cxi_program *p, const calling *c,
 }
 
 static void forms(const cxi_program *p, uint64_t seed, verdict *v) {
-  if (mixed(seed, 8) % 8 == 0) with_calling(p, seed, compiled_or_checked, v);
+  if (mixed(seed, 8) % 8 == 0) calling_with(p, seed, compiled_or_checked, v);
+}
+
+/* -- linear functions ------------------------------------------------------- */
+
+/* Its derivative in every form in which it can be asked for. */
+typedef struct linear_calls {
+  snapshot jvp, tangents; /* cx_jvp, cx_linearize */
+  snapshot vjp, grads;    /* cx_vjp, cx_pullback */
+  snapshot transposed;    /* cx_linear_transpose of what cx_linearize made */
+  snapshot twice;         /* the transpose of the transpose, on the tangents */
+} linear_calls;
+
+static void call_linear(linear_calls *s, const calling *c) {
+  cx_fn f = calling_of_x(c);
+  cx x = cx_tuple(c->args[0]), dx = cx_tuple(cx_cos(c->args[0])), out;
+  cx_fn pull = cx_pullback(f, x, &out);
+  cx ct = cx_cos(out);
+  calling_keep(&s->grads, cx_call(pull, ct));
+  calling_keep(&s->vjp, cx_nth(cx_call(cx_vjp(f), x, ct), 1));
+  /* forward mode last: some functions have none */
+  cx_fn forth = cx_linearize(f, x, NULL);
+  calling_keep(&s->tangents, cx_call(forth, dx));
+  calling_keep(&s->jvp, cx_nth(cx_call(cx_jvp(f), x, dx), 1));
+  cx_fn back = cx_linear_transpose(forth, cx_tuple(dx));
+  calling_keep(&s->transposed, cx_nth(cx_call(back, ct), 0));
+  cx_fn again = cx_linear_transpose(back, cx_tuple(ct));
+  calling_keep(&s->twice, cx_nth(cx_call(again, cx_tuple(dx)), 0));
+}
+
+static void compare_linear(const cxi_program *p, const calling *c, verdict *v) {
+  linear_calls s = { 0 };
+  call_linear(&s, c);
+  calling_refusal(p, "a derivative", v);
+  calling_compare("jvp and linearize", &s.jvp, &s.tangents, 0, v);
+  calling_compare("vjp and pullback", &s.vjp, &s.grads, 0, v);
+  /* a composite's backward is another formula than its tangents */
+  if (!has_primitive(p, CXI_PRIM_composite))
+    calling_compare("pullback and linear_transpose", &s.grads, &s.transposed, 0,
+                    v);
+  /* the same map, whose sums are added in another order */
+  if (properties_epsilon(p) < 0x1p-50 && snapshot_finite(&s.tangents) &&
+      snapshot_finite(&s.twice))
+    calling_compare("linearize and transposed twice", &s.tangents, &s.twice,
+                    1e-9, v);
+  snapshot *const all[] = { &s.jvp,   &s.tangents,   &s.vjp,
+                            &s.grads, &s.transposed, &s.twice };
+  for (int i = 0; i < 6; i++) snapshot_free(all[i]);
+}
+
+static void linear(const cxi_program *p, uint64_t seed, verdict *v) {
+  calling_with(p, seed, compare_linear, v);
 }
 
 /* -- batches along other axes ---------------------------------------------- */
@@ -117,7 +151,7 @@ static void along_axes(const cxi_program *p, const calling *c, verdict *v) {
 }
 
 static void axes(const cxi_program *p, uint64_t seed, verdict *v) {
-  with_calling(p, seed, along_axes, v);
+  calling_with(p, seed, along_axes, v);
 }
 
 /* -- Jacobians ------------------------------------------------------------- */
@@ -158,21 +192,10 @@ static void jacobians(const cxi_program *p, uint64_t seed, verdict *v) {
   if (properties_epsilon(p) < 0x1p-50 &&
       !has_primitive(p, CXI_PRIM_composite) &&
       !has_primitive(p, CXI_PRIM_reduce_precision))
-    with_calling(p, seed, jacobians_agree, v);
+    calling_with(p, seed, jacobians_agree, v);
 }
 
 /* -- effects --------------------------------------------------------------- */
-
-static char printed[1 << 16];
-static size_t n_printed;
-
-static void take(const char *text, void *user) {
-  (void)user;
-  const size_t n = strlen(text);
-  if (n_printed + n + 1 > sizeof printed) return;
-  memcpy(printed + n_printed, text, n + 1);
-  n_printed += n;
-}
 
 /* The first leaf; NaNs print by their sign, which may be either. */
 static cx first_of(cx tree) {
@@ -195,12 +218,11 @@ static char *print_under(cx_ctx *context, const cxi_program *p,
   CX_SCOPE;
   const calling c = calling_make(text, in);
   const cx_fn f = stack_make(CX_BIND(loud, .f = c.f), stack, plain);
-  n_printed = 0;
-  printed[0] = 0;
+  written_forget();
   cx_wait(cx_call_n(f, 3, c.args));
   const bool good = cx_ok();
   calling_refusal(p, stack, v);
-  return good ? strdup(printed) : NULL;
+  return good ? strdup(written_text()) : NULL;
 }
 
 static void same_print(const char *stack, const char *what, const char *want,
@@ -214,14 +236,13 @@ static void same_print(const char *stack, const char *what, const char *want,
 /* Compiled, without jit and checkpoint, and by the reference: the same lines in
  * the same order. */
 static void effects(const cxi_program *p, uint64_t seed, verdict *v) {
-  static const char letters[] = "GTVWJCS";
   if (mixed(seed, 9) % 4 || !calling_suits(p)) return;
-  char *text = cxi_program_print(p, (cxi_text_options){ 0 }), stack[4] = { 0 };
+  char *text = cxi_program_print(p, (cxi_text_options){ 0 });
   if (!text) return;
-  const uint64_t n = 1 + mixed(seed, 320) % 3;
-  for (uint64_t i = 0; i < n; i++) stack[i] = letters[mixed(seed, 321 + i) % 7];
+  const calling_stack drawn = calling_stack_of(seed, 400);
+  const char *stack = drawn.letters;
   arrays in = inputs_of(p, seed);
-  cx_debug_output(take, NULL);
+  written_begin();
   char *want = print_under(properties_cpu, p, text, &in, stack, "", v);
   if (want && !v->failed) {
     same_print(stack, "called again", want,
@@ -232,14 +253,13 @@ static void effects(const cxi_program *p, uint64_t seed, verdict *v) {
                print_under(properties_reference, p, text, &in, stack, "", v),
                v);
   }
-  cx_debug_output(NULL, NULL);
+  written_end();
   free(want);
   cxi_free(text);
   arrays_free(&in);
 }
 
-const property properties_of_forms[] = { { "forms", forms },
-                                         { "axes", axes },
-                                         { "jacobians", jacobians },
-                                         { "effects", effects },
-                                         { 0 } };
+const property properties_of_forms[] = {
+  { "forms", forms },         { "linear", linear },   { "axes", axes },
+  { "jacobians", jacobians }, { "effects", effects }, { 0 }
+};

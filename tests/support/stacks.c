@@ -11,7 +11,7 @@
 CX_STRUCT(under, (cx_fn, f));
 CX_STRUCT(under_with, (cx_fn, f), (cx, y), (cx, z));
 
-static bool is_float(cx a) {
+bool is_floating(cx a) {
   return cx_type(a) >= CX_F16 && cx_type(a) <= CX_F64;
 }
 
@@ -20,7 +20,7 @@ static bool is_float(cx a) {
 cx stack_total(cx tree) {
   cx sum = { 0 };
   for (int i = 0; i < cx_leaf_count(tree); i++) {
-    if (!is_float(cx_leaf(tree, i))) continue;
+    if (!is_floating(cx_leaf(tree, i))) continue;
     cx one = cx_sum(cx_sin(cx_leaf(tree, i)));
     if (sum.index) one = cx_cast(one, cx_type(sum));
     sum = sum.index ? cx_add(sum, one) : one;
@@ -49,7 +49,7 @@ static cx tangent_like(cx tree) {
   const int n = cx_leaf_count(tree);
   for (int i = 0; i < n; i++) {
     cx a = cx_leaf(tree, i);
-    leaves[i] = is_float(a) ? cx_add(cx_mul(a, 0.5), 0.25) : cx_none();
+    leaves[i] = is_floating(a) ? cx_add(cx_mul(a, 0.5), 0.25) : cx_none();
   }
   return cx_unflatten(tree, n, leaves);
 }
@@ -63,7 +63,7 @@ CX_DEF_ENV(forward, under, e, x, y, z) {
 
 static cx other_leaf(cx a, int i) {
   if (i == 0) return a;
-  if (is_float(a)) return cx_sub(cx_mul(a, 0.75), 0.125 * i);
+  if (is_floating(a)) return cx_sub(cx_mul(a, 0.75), 0.125 * i);
   if (cx_type(a) == CX_KEY) return cx_fold(a, i);
   if (cx_type(a) == CX_BOOL) return cx_not(a);
   return cx_maximum(cx_sub(a, i), 0);

@@ -15,6 +15,7 @@
 
 #include "calx.h"
 
+bool is_floating(cx a);
 /* NULL with a kept error. */
 cx_fn stack_make(cx_fn f, const char *stack, const char *plain);
 /* The sum of the sines of all floating leaves: what G differentiates. */
@@ -44,7 +45,8 @@ snapshot snapshot_of(cx tree);
 void snapshot_free(snapshot *s);
 /* NULL if types and bits are the same, else what differs, until the next
  * comparison. NaNs are the same whatever their sign: which operand's NaN an
- * addition returns is the compiler's choice. `tolerance` > 0: floats may differ by it, relative to 1 + |a|. */
+ * addition returns is the compiler's choice. `tolerance` > 0: floats may differ
+ * by it, relative to 1 + |a|. */
 const char *snapshot_compare(const snapshot *a, const snapshot *b,
                              double tolerance);
 /* Whether all floats are finite. */

@@ -30,7 +30,8 @@ bool may_be_refused(const cxi_program *p, const cxi_error *error);
 /* Another number for each stream. */
 uint64_t mixed(uint64_t seed, uint64_t stream);
 
-/* Of the narrowest floating dtype that anything in p passes through. */
+/* The distance from 1 to the next number of the narrowest floating dtype that
+ * anything in p passes through. */
 double properties_epsilon(const cxi_program *p);
 
 extern const property properties_of_runs[], properties_of_derivatives[],

@@ -4,7 +4,7 @@
  * gradients and gives new parameters and state. Both are plain functions of
  * handles: use them inside a jitted step. lr may be an array, of any floating
  * dtype, or a number; parameters keep their dtypes. CX_ESHAPE for a gradient
- * that has not its parameter's shape. */
+ * or a state that has not its parameter's shape. */
 #ifndef CALX_MODELS_OPTIMIZER_H
 #define CALX_MODELS_OPTIMIZER_H
 

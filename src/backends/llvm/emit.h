@@ -4,8 +4,9 @@
  * bodies' units are emitted one after the other from their schedules
  * (lower/schedule.h); a unit that no part takes is called as the thunk that
  * tier 0 runs. Arrays of up to CXI_SMALL elements are local variables that LLVM
- * turns into registers; larger ones lie where the plan put them. Every operation is that of base/math.h in the same order, so
- * that the bits are those of tier 0. */
+ * turns into registers; larger ones lie where the plan put them. Every operation
+ * is that of base/math.h in the same order, so that the bits are those of tier
+ * 0. */
 #ifndef CXI_LLVM_EMIT_H
 #define CXI_LLVM_EMIT_H
 

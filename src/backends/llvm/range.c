@@ -402,7 +402,6 @@ static void emit_row(range *x, LLVMValueRef column, LLVMValueRef column_end,
 
 void cxi_range_emit(cxi_codegen *e, const cxi_unit *unit) {
   const uint32_t n = unit->n_operands + unit->n_results;
-  uint32_t n_crossing;
   range x = { .e = e,
               .u = unit,
               .at = LLVMGetParam(e->function, 0),
@@ -421,7 +420,7 @@ void cxi_range_emit(cxi_codegen *e, const cxi_unit *unit) {
   cxi_unit_extents(unit, &x.rows, &x.columns);
   e->short_of_memory |= !x.stages || !x.crossing;
   if (e->short_of_memory) return;
-  x.n_stages = cxi_unit_stages(unit, x.stages, x.crossing, &n_crossing);
+  x.n_stages = cxi_unit_stages(unit, x.stages, x.crossing, NULL);
   for (uint32_t i = 0; i < n; i++)
     x.pointers[i] = LLVMBuildLoad2(
         e->b, e->ptr, cxi_after(e, x.at, (int64_t)sizeof(char *) * i), "");

@@ -37,7 +37,8 @@ typedef struct cxi_codegen {
   uint32_t n_imports, cap_imports;
   cxi_plans plans; /* as imports number them */
   char *report;
-  int depth; /* of the loop at hand */
+  int depth;     /* of the loop at hand */
+  bool is_final; /* as it is emitted: LLVM's passes have nothing to do */
   bool short_of_memory;
 } cxi_codegen;
 
@@ -168,11 +169,12 @@ LLVMValueRef cxi_reduce_chunks(cxi_codegen *e, cxi_prim prim, cx_dtype type,
                                const cxi_chunk *chunks,
                                const LLVMValueRef *values);
 bool cxi_reduce_takes(cxi_prim prim, cx_dtype type, cx_dtype result, int64_t n);
-/* The lanes of the definition as one vector: before the first element, and one
- * element a lane more, where the mask says that there is one. */
-LLVMValueRef cxi_reduce_empty(cxi_codegen *e, cxi_prim prim, cx_dtype type);
+/* Lanes of the definition: before the first element, and one element a lane
+ * more, where the mask, if there is one, says so. */
+LLVMValueRef cxi_reduce_empty(cxi_codegen *e, cxi_prim prim, cx_dtype type,
+                              int lanes);
 LLVMValueRef cxi_reduce_more(cxi_codegen *e, cxi_prim prim, cx_dtype type,
-                             LLVMValueRef lanes, LLVMValueRef x,
+                             LLVMValueRef so_far, LLVMValueRef x, int lanes,
                              LLVMValueRef mask);
 
 /* move.c: a copy of elements, both sides by strides over one shape. */

@@ -18,8 +18,8 @@
 #include <string.h>
 #include <sys/mman.h>
 
-/* Variables to registers, the same address once, constants out of loops. None
- * of these changes what an operation on numbers gives. */
+/* For loops: variables to registers, the same address once, constants out of
+ * loops. None of these changes what an operation on numbers gives. */
 static const char passes[] =
     "function(sroa,early-cse<memssa>,simplifycfg,instcombine<no-verify-"
     "fixpoint>,"
@@ -158,13 +158,16 @@ static void give_machine(LLVMTargetMachineRef machine) {
 
 /* -- passes ---------------------------------------------------------------- */
 
-static bool optimise(LLVMModuleRef module, LLVMTargetMachineRef for_machine) {
+static void aim(LLVMModuleRef module, LLVMTargetMachineRef for_machine) {
   char *triple = LLVMGetTargetMachineTriple(for_machine);
   LLVMSetTarget(module, triple);
   LLVMDisposeMessage(triple);
   LLVMTargetDataRef layout = LLVMCreateTargetDataLayout(for_machine);
   LLVMSetModuleDataLayout(module, layout);
   LLVMDisposeTargetData(layout);
+}
+
+static bool optimise(LLVMModuleRef module, LLVMTargetMachineRef for_machine) {
   LLVMPassBuilderOptionsRef options = LLVMCreatePassBuilderOptions();
   const bool good =
       !failed(LLVMRunPasses(module, passes, for_machine, options));
@@ -231,14 +234,15 @@ static bool link_object(LLVMMemoryBufferRef object, const char *name,
   return good;
 }
 
-bool cxi_machine_make(LLVMModuleRef module, const char *name,
+bool cxi_machine_make(LLVMModuleRef module, bool is_final, const char *name,
                       cxi_machine_code *out, const char **why) {
   LLVMMemoryBufferRef object;
   char *text = NULL;
   *why = "LLVM makes no code of it";
   LLVMTargetMachineRef machine = take_machine();
   if (!machine) return false;
-  bool good = optimise(module, machine);
+  aim(module, machine);
+  bool good = is_final || optimise(module, machine);
   if (good && LLVMTargetMachineEmitToMemoryBuffer(
                   machine, module, LLVMObjectFile, &text, &object)) {
     LLVMDisposeMessage(text);
@@ -258,7 +262,8 @@ void cxi_machine_free(cxi_machine_code *code) {
 
 /* -- code for elsewhere ---------------------------------------------------- */
 
-char *cxi_machine_assemble(LLVMModuleRef module, const cxi_target *wanted) {
+char *cxi_machine_assemble(LLVMModuleRef module, bool is_final,
+                           const cxi_target *wanted) {
   LLVMInitializeAllTargetInfos();
   LLVMInitializeAllTargets();
   LLVMInitializeAllTargetMCs();
@@ -267,7 +272,8 @@ char *cxi_machine_assemble(LLVMModuleRef module, const cxi_target *wanted) {
   LLVMMemoryBufferRef buffer;
   char *text = NULL;
   if (!other) return NULL;
-  if (!optimise(module, other) ||
+  aim(module, other);
+  if (!(is_final || optimise(module, other)) ||
       LLVMTargetMachineEmitToMemoryBuffer(other, module, LLVMAssemblyFile,
                                           &text, &buffer)) {
     if (text) LLVMDisposeMessage(text);

@@ -16,14 +16,16 @@ typedef struct cxi_machine_code {
   size_t size, entry, pages;
 } cxi_machine_code;
 /* The function `name` of the module as code that holds no address and refers
- * to nothing outside; false if LLVM cannot, *why says what. The module is not
- * consumed. From several threads at once. */
-bool cxi_machine_make(LLVMModuleRef module, const char *name,
+ * to nothing outside; false if LLVM cannot, *why says what. LLVM's passes run
+ * over it, unless it `is_final`. The module is not consumed. From several
+ * threads at once. */
+bool cxi_machine_make(LLVMModuleRef module, bool is_final, const char *name,
                       cxi_machine_code *out, const char **why);
 void cxi_machine_free(cxi_machine_code *code);
 
 /* The module as assembly for a target, to be freed with LLVMDisposeMessage;
  * NULL if LLVM has none such. */
-char *cxi_machine_assemble(LLVMModuleRef module, const cxi_target *target);
+char *cxi_machine_assemble(LLVMModuleRef module, bool is_final,
+                           const cxi_target *target);
 
 #endif

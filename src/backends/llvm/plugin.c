@@ -145,6 +145,7 @@ static bool worth_it(cxi_codegen *e, const cxi_unit *loop) {
 static bool make_module(cxi_codegen *e, const cxi_unit *unit) {
   const cxi_mark mark = cxi_scratch_mark();
   const bool loop = unit->kind != CXI_UNIT_FUSED;
+  e->is_final = !loop;
   open_function(e, loop);
   if (loop)
     emit_loop(e, unit);
@@ -197,7 +198,8 @@ static bool make_object(cxi_codegen *e, const cxi_unit *unit, owner *own,
   bool good = true;
   if (worth_it(e, unit)) {
     good = make_module(e, unit) &&
-           cxi_machine_make(e->module, function_name, &own->code, why);
+           cxi_machine_make(e->module, e->is_final, function_name, &own->code,
+                            why);
     out->code = own->code.bytes;
     out->bytes = own->code.size;
     out->entry = own->code.entry;
@@ -238,7 +240,7 @@ static char *assemble(const cxi_unit *unit, const cxi_target *target) {
                     .arena = &arena };
   e.report = cxi_arena_print(e.arena, "%s", "");
   if (find_plans(&e, unit) && make_module(&e, unit))
-    text = cxi_machine_assemble(e.module, target);
+    text = cxi_machine_assemble(e.module, e.is_final, target);
   cxi_free(e.plans.d);
   dispose(&e);
   cxi_arena_free(&arena);

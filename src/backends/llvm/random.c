@@ -23,8 +23,10 @@ void cxi_hash_words(cxi_codegen *e, LLVMValueRef key_a, LLVMValueRef key_b,
       y = LLVMBuildXor(e->b, rotate(e, y, by[group & 1][i]), x, "");
     }
     x = LLVMBuildAdd(e->b, x, schedule[(group + 1) % 3], "");
-    y = LLVMBuildAdd(e->b, y, schedule[(group + 2) % 3], "");
-    y = LLVMBuildAdd(e->b, y, cxi_integer_of(e, type, group + 1), "");
+    y = LLVMBuildAdd(e->b, y,
+                     LLVMBuildAdd(e->b, schedule[(group + 2) % 3],
+                                  cxi_integer_of(e, type, group + 1), ""),
+                     "");
   }
   *a = x;
   *b = y;

@@ -159,16 +159,17 @@ LLVMValueRef cxi_reduce_chunks(cxi_codegen *e, cxi_prim prim, cx_dtype type,
              : join_vectors(e, op, type, n_chunks, chunks, values);
 }
 
-LLVMValueRef cxi_reduce_empty(cxi_codegen *e, cxi_prim prim, cx_dtype type) {
-  return neutral(e, joining(prim), type, CXI_LANES);
+LLVMValueRef cxi_reduce_empty(cxi_codegen *e, cxi_prim prim, cx_dtype type,
+                              int lanes) {
+  return neutral(e, joining(prim), type, lanes);
 }
 
 LLVMValueRef cxi_reduce_more(cxi_codegen *e, cxi_prim prim, cx_dtype type,
-                             LLVMValueRef lanes, LLVMValueRef x,
+                             LLVMValueRef so_far, LLVMValueRef x, int lanes,
                              LLVMValueRef mask) {
-  const LLVMValueRef some =
-      LLVMBuildSelect(e->b, mask, x, cxi_reduce_empty(e, prim, type), "");
-  return cxi_operation2(e, joining(prim), type, lanes, some, CXI_LANES);
+  const cxi_prim op = joining(prim);
+  if (mask) x = LLVMBuildSelect(e->b, mask, x, neutral(e, op, type, lanes), "");
+  return cxi_operation2(e, op, type, so_far, x, lanes);
 }
 
 /* -- reductions that are units of their own -------------------------------- */

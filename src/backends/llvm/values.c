@@ -250,9 +250,20 @@ cxi_for cxi_for_range(cxi_codegen *e, LLVMValueRef first, LLVMValueRef end,
   return open_for(e, first, end, step, true);
 }
 
+/* The same number, of which LLVM knows nothing: what it would do about counters
+ * takes long, and the addresses are as they should be. */
+static LLVMValueRef hidden(cxi_codegen *e, LLVMValueRef x) {
+  const LLVMTypeRef type = LLVMFunctionType(e->i64, &e->i64, 1, false);
+  const LLVMValueRef nothing =
+      LLVMGetInlineAsm(type, "", 0, "=r,0", strlen("=r,0"), false, false,
+                       LLVMInlineAsmDialectATT, false);
+  return LLVMBuildCall2(e->b, type, nothing, &x, 1, "");
+}
+
 void cxi_for_close(cxi_codegen *e, const cxi_for *loop) {
   LLVMValueRef next =
       LLVMBuildAdd(e->b, loop->i, cxi_int(e, loop->step), "next");
+  if (e->is_final) next = hidden(e, next);
   LLVMBasicBlockRef last = LLVMGetInsertBlock(e->b);
   LLVMAddIncoming(loop->i, &next, &last, 1);
   LLVMBuildCondBr(e->b, is_less(e, next, loop->end), loop->body, loop->after);
@@ -271,7 +282,8 @@ LLVMValueRef cxi_intrinsic(cxi_codegen *e, const char *name, LLVMTypeRef type,
 
 LLVMValueRef cxi_table_entry(cxi_codegen *e, cxi_import import) {
   uint32_t i = 0;
-  while (i < e->n_imports && memcmp(&e->imports[i], &import, sizeof import))
+  while (i < e->n_imports &&
+         memcmp(&e->imports[i], &import, sizeof import) != 0)
     i++;
   if (i == e->n_imports) {
     if (e->n_imports == e->cap_imports) {

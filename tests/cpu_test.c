@@ -177,17 +177,20 @@ static void check_product(const char *in, const char *out, int64_t batch,
 /* Products of all layouts, sizes around those of tiles and blocks. */
 static void test_products(void **state) {
   (void)state;
-  static const int64_t sizes[][3] = { { 1, 1, 1 },       { 1, 64, 70 },
-                                      { 70, 1, 33 },     { 8, 8, 8 },
-                                      { 5, 17, 3 },      { 32, 32, 32 },
-                                      { 17, 49, 100 },   { 130, 97, 20 },
-                                      { 20, 500, 1100 }, { 300, 48, 64 } };
+  static const int64_t sizes[][3] = {
+    { 1, 1, 1 },       { 1, 64, 70 },   { 70, 1, 33 },   { 8, 8, 8 },
+    { 5, 17, 3 },      { 32, 32, 32 },  { 17, 49, 100 }, { 130, 97, 20 },
+    { 20, 500, 1100 }, { 300, 48, 64 }, { 9, 47, 257 },  { 300, 3, 3 },
+    { 2, 1000, 40 },   { 50, 1000, 2 }, { 8, 8, 513 },   { 33, 16, 256 }
+  };
   for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++)
     for (int form = 0; form < 8; form++)
-      for (int type = 0; type < 4; type++) {
-        static const char *const in[] = { "f32", "f64", "bf16", "f16" };
-        static const char *const out[] = { "f32", "f64", "bf16", "f32" };
-        if (type > 0 && i % 3 != 1) continue;
+      for (int type = 0; type < 9; type++) {
+        static const char *const in[] = { "f32", "f64", "bf16", "f16", "i32",
+                                          "u32", "i8",  "i8",   "u16" };
+        static const char *const out[] = { "f32", "f64", "bf16", "f32", "i32",
+                                           "u32", "i8",  "i32",  "u16" };
+        if (type > 0 && (i + (size_t)type) % 3 != 1) continue;
         check_product(in[type], out[type], 1 + (int64_t)(i % 3), sizes[i][0],
                       sizes[i][1], sizes[i][2], form & 1, form & 2, form & 4);
       }
@@ -198,9 +201,11 @@ static void test_products(void **state) {
 static void test_dots(void **state) {
   (void)state;
   static const char *const types[] = { "f32", "f64", "bf16" };
-  static const int64_t sizes[][4] = { { 5, 1, 1, 3 },   { 16, 1, 1, 16 },
-                                      { 37, 1, 1, 50 }, { 300, 1, 1, 700 },
-                                      { 3, 1, 21, 37 }, { 2, 40, 1, 19 } };
+  static const int64_t sizes[][4] = {
+    { 5, 1, 1, 3 },    { 16, 1, 1, 16 },  { 37, 1, 1, 50 },  { 300, 1, 1, 700 },
+    { 3, 1, 21, 37 },  { 2, 40, 1, 19 },  { 1, 1, 1, 511 },  { 1, 1, 1, 512 },
+    { 1, 1, 1, 4096 }, { 2, 1, 1, 4097 }, { 1, 3, 1, 8191 }, { 1, 1, 2, 4352 }
+  };
   for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
     for (int form = 0; form < 8; form++)
       for (int type = 0; type < 3; type++)

@@ -109,12 +109,15 @@ static void evaluate(const cxi_dot_general_params *p, const cxi_view *a,
   free(workspace);
 }
 
-/* Every element is one chain of fma over k from 0, whatever the blocks. */
+/* Every element is a sum of chains of fma over k from 0, whatever the blocks:
+ * base/chain.h. */
 static void test_order(void **state) {
   (void)state;
   static const int64_t sizes[][3] = {
-    { 1, 1, 1 },  { 4, 16, 9 },   { 5, 17, 33 },  { 3, 15, 2 },
-    { 1, 40, 7 }, { 37, 1, 129 }, { 8, 32, 300 }, { 9, 33, 64 },
+    { 1, 1, 1 },    { 4, 16, 9 },   { 5, 17, 33 },  { 3, 15, 2 },
+    { 1, 40, 7 },   { 37, 1, 129 }, { 8, 32, 300 }, { 9, 33, 64 },
+    { 1, 1, 255 },  { 2, 3, 256 },  { 1, 1, 257 },  { 5, 17, 513 },
+    { 1, 1, 4500 },
   };
   uint64_t seed = 3;
   for (size_t c = 0; c < COUNT(sizes); c++) {
@@ -129,10 +132,14 @@ static void test_order(void **state) {
     const float *pa = a.data, *pb = b.data, *py = y.data;
     for (int64_t i = 0; i < m; i++)
       for (int64_t j = 0; j < n; j++) {
-        float sum = 0;
-        for (int64_t q = 0; q < k; q++)
+        float total = 0, sum = 0;
+        for (int64_t q = 0; q < k; q++) {
           sum = fmaf(pa[q * m + i], pb[j * k + q], sum);
-        assert_true(py[i * n + j] == sum);
+          if (q + 1 < k && (q + 1) % 256) continue;
+          total = q < 256 ? sum : total + sum;
+          sum = 0;
+        }
+        assert_true(py[i * n + j] == total);
       }
     array_free(&a);
     array_free(&b);

@@ -15,9 +15,9 @@ bool cxi_dot_infer_dtypes(cxi_infer *c, cx_dtype type);
 cx_dtype cxi_dot_common_float(cx_dtype a, cx_dtype b);
 
 /* out = addend + a b (addend NULL: 0), the sum over K first. One order: each
- * element is fma(a[k], b[k], sum) for k in row-major order of the contracted
- * axes as listed, from 0, in the wide dtype; the addend comes last, and the
- * result is rounded once. */
+ * element is the sum of fma(a[k], b[k], sum) for k in row-major order of the
+ * contracted axes as listed, cut as base/chain.h says, in the wide dtype; the
+ * addend comes last, and the result is rounded once. */
 void cxi_dot_evaluate(const cxi_dot_general_params *p, const cxi_view *a,
                       const cxi_view *b, const cxi_view *addend,
                       const cxi_view *out, void *workspace);

@@ -1,6 +1,7 @@
 /* dot_evaluate.c - dot_general in plain C: pack both sides, then blocks. */
 #include <string.h>
 
+#include "base/chain.h"
 #include "primitives/dot.h"
 #include "primitives/rows.h"
 
@@ -14,15 +15,15 @@ cx_dtype cxi_dot_wide(cx_dtype operands, cx_dtype result) {
 enum { PANEL = 16, ROWS = 4 };
 
 #define ELEMENT float
-#define PRODUCT product_f32
+#define NAME(name) name##_f32
 #define FMA __builtin_fmaf
 #include "primitives/dot_product.inc"
 #define ELEMENT double
-#define PRODUCT product_f64
+#define NAME(name) name##_f64
 #define FMA __builtin_fma
 #include "primitives/dot_product.inc"
 #define ELEMENT uint64_t
-#define PRODUCT product_u64
+#define NAME(name) name##_u64
 #define FMA(a, b, c) ((a) * (b) + (c))
 #include "primitives/dot_product.inc"
 

@@ -187,7 +187,8 @@ static void multiply(const block *b, const char *kernel, int64_t all_k) {
                  .c = b->sums,
                  .c_row = p->sums_row,
                  .c_column = 1,
-                 .first = b->k0 == 0 };
+                 .first = b->k0 == 0,
+                 .goes_on = true };
   if (p->positions_are_rows) {
     t.rows = b->n;
     t.columns = round_up(p->conv.features, lanes);

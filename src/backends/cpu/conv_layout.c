@@ -143,7 +143,7 @@ static bool layout(const cxi_unit *unit, cxi_conv_cut *p) {
   *p = (cxi_conv_cut){ .kernels = cxi_cpu_kernels_now(), .type = type };
   p->number = wide ? CX_F64 : CX_F32;
   p->width = cxi_dtype_bytes(p->number);
-  p->product = wide ? &p->kernels->product_f64 : &p->kernels->product_f32;
+  p->product = &p->kernels->product[p->number];
   if (!p->product->mr || p->product->nr > CXI_CONV_PANEL ||
       !cxi_dtype_is_float(type) || (from == CX_F64) != (type == CX_F64))
     return false;

@@ -90,7 +90,7 @@ typedef struct cxi_cpu_kernels {
   const cxi_cpu_join *join[CXI_N_DTYPES];
   cxi_cpu_iota iota[CXI_N_DTYPES]; /* but of f16 and bf16 */
   cxi_cpu_bits bits[4];
-  cxi_product_kernels product_f32, product_f64;
+  cxi_product_kernels product[CXI_N_DTYPES];
 } cxi_cpu_kernels;
 
 /* Those of the best instruction set of this machine. */

@@ -1,9 +1,11 @@
 /* product.c - dot_general by packed tiles.
  *
  * The operands become matrices: (batch, rows, k) and (batch, k, columns). What
- * has no such strides, or is f16 or bf16, is first copied. The side that is
- * read column-wise is packed in panels, then tiles of the result are tasks. If
- * that is cheaper, the transposed product is computed: the same bits. */
+ * has no such strides, or is narrower than what is computed in, is first
+ * copied. The side that is read column-wise is packed in panels, unless its
+ * elements lie side by side and few rows read them; then tiles of the result
+ * are tasks, or several small items of the batch. If that is cheaper, the
+ * transposed product is computed: the same bits. */
 #include "backends/cpu/product.h"
 
 #include <string.h>
@@ -11,6 +13,7 @@
 #include "backends/cpu/cpu.h"
 #include "backends/cpu/kernels.h"
 #include "base/alloc.h"
+#include "base/chain.h"
 #include "base/pool.h"
 
 enum {
@@ -18,9 +21,10 @@ enum {
   COLUMN_BLOCK = 480,
   K_BLOCK = 512,
   CHUNK = 1024,
-  DOTS_TASK = 1 << 16,
+  SMALL_TASK = 1 << 16, /* multiply-adds */
   MAX_LANES = 16
 };
+static_assert(K_BLOCK % CXI_CHAIN == 0, "blocks are whole chains");
 
 /* An operand as (batch, free, k). */
 typedef struct side {
@@ -43,12 +47,14 @@ typedef struct product {
   side rows, columns; /* the sides as the tiles see them */
   bool transposed;    /* rows are those of the second operand */
   bool dots;          /* by several elements of the result */
+  bool apart;         /* each of them by itself */
   int64_t c_row, c_column;
   bool add;
   cxi_ref result, addend, memory;
   bool sums_apart; /* in the workspace, rounded at the end */
   size_t sums, bytes;
   int64_t row_block, column_block, row_blocks, column_blocks;
+  int64_t items; /* of the batch in a task */
 } product;
 
 typedef struct running {
@@ -88,7 +94,7 @@ static cxi_pattern joined(const cxi_operand *o, const cx_dims *a,
 }
 
 static side side_of(const cxi_operand *o, const cx_dims *batch,
-                    const cx_dims *contract) {
+                    const cx_dims *contract, cx_dtype number) {
   const cx_dims axes = free_axes(o, batch, contract);
   const cxi_pattern free = group(o, &axes), k = group(o, contract);
   side s = { .at = o->at,
@@ -97,7 +103,8 @@ static side side_of(const cxi_operand *o, const cx_dims *batch,
              .source = joined(o, batch, &axes, contract) };
   const int64_t n_k = cxi_pattern_count(&k);
   s.count = cxi_pattern_count(&free);
-  s.copied = free.n > 1 || k.n > 1 || cxi_dtype_bytes(s.type) == 2;
+  s.copied = free.n > 1 || k.n > 1 ||
+             cxi_dtype_bytes(s.type) < cxi_dtype_bytes(number);
   s.free_stride = s.copied ? n_k : free.n ? free.strides[0] : 0;
   s.k_stride = s.copied ? 1 : k.n ? k.strides[0] : 0;
   if (s.copied) {
@@ -124,8 +131,7 @@ static bool is_dots(const product *p, const side *a, const side *b) {
 /* Which side is read column-wise, and whether it must be packed for that. */
 static void choose_sides(product *p, side a, side b) {
   const cxi_product_kernels *kernels = p->product;
-  const bool b_direct = b.free_stride == 1 && b.count % kernels->lanes == 0;
-  const bool a_direct = a.free_stride == 1 && a.count % kernels->lanes == 0;
+  const bool b_direct = b.free_stride == 1, a_direct = a.free_stride == 1;
   const int64_t few = 2 * kernels->mr;
   if (b_direct && (a.count <= few || p->k * b.count <= 4096))
     p->transposed = false;
@@ -135,13 +141,17 @@ static void choose_sides(product *p, side a, side b) {
     p->transposed = b.count > a.count && b.k_stride == 1;
   p->dots = is_dots(p, &a, &b);
   if (p->dots) p->transposed = false;
+  p->apart = p->dots && p->k >= 2 * CXI_CHAIN &&
+             p->batch * a.count * b.count < kernels->lanes / 2;
   p->rows = p->transposed ? b : a;
   p->columns = p->transposed ? a : b;
   const bool direct = p->transposed ? a_direct : b_direct;
   p->columns.packed =
       !p->dots &&
       (!direct || !(p->rows.count <= few || p->k * p->columns.count <= 4096));
-  p->columns.panel = kernels->nr;
+  p->columns.panel =
+      cxi_least(kernels->nr, cxi_divide_up(p->columns.count, kernels->lanes) *
+                                 kernels->lanes);
   p->rows.packed = !p->dots && p->rows.k_stride != 1 &&
                    p->rows.count > kernels->mr &&
                    p->columns.count > kernels->nr && p->k > 8;
@@ -156,8 +166,16 @@ static void choose_blocks(product *p) {
   p->row_block = cxi_divide_up(ROW_BLOCK, p->product->mr) * p->product->mr;
   p->column_block =
       cxi_divide_up(COLUMN_BLOCK, p->product->nr) * p->product->nr;
+  const double work =
+      (double)p->k * (double)p->rows.count * (double)p->columns.count;
+  p->items = 1;
+  if (work < SMALL_TASK) {
+    p->items = (int64_t)(SMALL_TASK / (work + 1)) + 1;
+    p->row_block = p->rows.count;
+    p->column_block = p->columns.count;
+  }
   /* a small product still makes a few tasks */
-  while (p->row_block > 4 * p->product->mr &&
+  while (p->items == 1 && p->row_block > 4 * p->product->mr &&
          p->batch * cxi_divide_up(p->rows.count, p->row_block) *
                  cxi_divide_up(p->columns.count, p->column_block) <
              8)
@@ -176,9 +194,21 @@ static void take_memory(product *p) {
       s->panels = take(p, p->batch * cxi_divide_up(s->count, s->panel) *
                               s->panel * p->k);
   }
-  p->sums_apart = p->type != p->number;
+  p->sums_apart = p->type != p->number && p->type != CX_U32;
   if (p->sums_apart)
     p->sums = take(p, p->batch * p->rows.count * p->columns.count);
+}
+
+/* What a product is computed in, which also its operands are read as; false:
+ * there are no kernels for it. */
+static bool find_number(cx_dtype operands, cx_dtype result, cx_dtype *number) {
+  const size_t from = cxi_dtype_bytes(operands), to = cxi_dtype_bytes(result);
+  if (cxi_dtype_is_float(result)) {
+    *number = result == CX_F64 ? CX_F64 : CX_F32;
+    return (operands == CX_F64) == (result == CX_F64);
+  }
+  *number = CX_I32; /* its low bits are those of narrower ones */
+  return operands != CX_BOOL && result != CX_BOOL && from <= 4 && to <= 4;
 }
 
 /* False if there are no kernels for it. */
@@ -187,16 +217,13 @@ static bool layout(const cxi_unit *unit, product *p) {
   const cxi_operand *a = &unit->operands[0], *b = &unit->operands[1];
   const cx_dtype type = unit->results[0].type.type;
   *p = (product){ .kernels = cxi_cpu_kernels_now(), .type = type };
-  const bool wide =
-      a->type.type == CX_F64 || b->type.type == CX_F64 || type == CX_F64;
-  p->number = wide ? CX_F64 : CX_F32;
-  p->product = wide ? &p->kernels->product_f64 : &p->kernels->product_f32;
-  if (!p->product->mr || !cxi_dtype_is_float(type) ||
-      a->type.type != b->type.type || (wide && a->type.type != CX_F64) ||
-      (wide && type != CX_F64))
+  if (a->type.type != b->type.type ||
+      !find_number(a->type.type, type, &p->number))
     return false;
-  const side left = side_of(a, &d->lhs_batch, &d->lhs_contract);
-  const side right = side_of(b, &d->rhs_batch, &d->rhs_contract);
+  p->product = &p->kernels->product[p->number];
+  if (!p->product->mr) return false;
+  const side left = side_of(a, &d->lhs_batch, &d->lhs_contract, p->number);
+  const side right = side_of(b, &d->rhs_batch, &d->rhs_contract, p->number);
   const cxi_pattern k = group(a, &d->lhs_contract),
                     batch = group(a, &d->lhs_batch);
   p->k = cxi_pattern_count(&k);
@@ -239,28 +266,32 @@ static char *side_at(const running *r, const side *s, int64_t i) {
   return base + cxi_pattern_offset(&s->batch, i) * (int64_t)width(r->p);
 }
 
+/* From a dtype to what is computed in. */
+static cxi_cpu_kernel widening(const product *p, cx_dtype type) {
+  return cxi_cpu_is_half(type) ? p->kernels->widen[type]
+                               : p->kernels->convert[type][p->number];
+}
+
 /* Elements [first, last) of a side in the order (batch, free, k). */
 static void copy_part(const running *r, const side *s, int64_t first,
                       int64_t last) {
-  const cxi_cpu_kernels *kernels = r->p->kernels;
-  const int size = cxi_dtype_bytes(s->type) == 2   ? 1
-                   : cxi_dtype_bytes(s->type) == 4 ? 2
-                                                   : 3;
-  const void *from = cxi_at(r->bases, s->at);
-  char *to = r->memory + s->dense + (size_t)first * width(r->p);
-  if (size != 1) {
-    kernels->gather[size](&s->source, first, last - first, to, from);
+  const product *p = r->p;
+  const int size = cxi_cpu_log2_bytes(s->type);
+  const char *from = cxi_at(r->bases, s->at);
+  char *to = r->memory + s->dense + (size_t)first * width(p);
+  if (cxi_dtype_bytes(s->type) == width(p)) {
+    p->kernels->gather[size](&s->source, first, last - first, to, from);
     return;
   }
-  uint16_t half[CHUNK];
+  uint16_t narrow[CHUNK];
   for (int64_t i = first; i < last; i += CHUNK) {
     const int64_t n = cxi_least(last - i, CHUNK);
     if (s->source.n)
-      kernels->gather[1](&s->source, i, n, half, from);
+      p->kernels->gather[size](&s->source, i, n, narrow, from);
     else
-      half[0] = *(const uint16_t *)from;
-    kernels->widen[s->type](n, to, half, NULL, NULL, 0);
-    to += (size_t)n * sizeof(float);
+      memcpy(narrow, from, cxi_dtype_bytes(s->type));
+    widening(p, s->type)(n, to, narrow, NULL, NULL, 0);
+    to += (size_t)n * width(p);
   }
 }
 
@@ -320,13 +351,10 @@ static const char *part_at(const running *r, const side *s, int64_t item,
          (size_t)((panel * p->k + k0) * s->panel) * width(p);
 }
 
-/* A block of the result of one batch item. */
-static void multiply_task(void *argument, int64_t i) {
-  const running *r = argument;
+/* The block of the result of one batch item from (i0, j0) on. */
+static void multiply_block(const running *r, int64_t item, int64_t i0,
+                           int64_t j0) {
   const product *p = r->p;
-  const int64_t blocks = p->row_blocks * p->column_blocks, item = i / blocks;
-  const int64_t i0 = i % blocks / p->column_blocks * p->row_block;
-  const int64_t j0 = i % p->column_blocks * p->column_block;
   const int64_t size = p->rows.count * p->columns.count;
   const int64_t at = item * size + i0 * p->c_row + j0 * p->c_column;
   char *sums =
@@ -354,9 +382,25 @@ static void multiply_task(void *argument, int64_t i) {
   }
 }
 
+/* A block of one batch item, or all of several. */
+static void multiply_task(void *argument, int64_t task) {
+  const running *r = argument;
+  const product *p = r->p;
+  if (p->items > 1) {
+    const int64_t last = cxi_least(p->batch, (task + 1) * p->items);
+    for (int64_t item = task * p->items; item < last; item++)
+      multiply_block(r, item, 0, 0);
+    return;
+  }
+  const int64_t blocks = p->row_blocks * p->column_blocks;
+  const int64_t block = task % blocks;
+  multiply_block(r, task / blocks, block / p->column_blocks * p->row_block,
+                 block % p->column_blocks * p->column_block);
+}
+
 /* Elements of the result, in order, a vector of them at a time. */
 static int64_t dots_of_task(const product *p) {
-  const int64_t n = cxi_divide_up(DOTS_TASK, p->k);
+  const int64_t n = cxi_divide_up(SMALL_TASK, p->k);
   return cxi_divide_up(n, p->product->lanes) * p->product->lanes;
 }
 
@@ -383,26 +427,47 @@ static void dots_task(void *argument, int64_t task) {
   }
 }
 
-/* f32 sums, with the addend, as f16 or bf16. */
+/* An element of the result by itself, with several chains at once. */
+static void apart_task(void *argument, int64_t task) {
+  const running *r = argument;
+  const product *p = r->p;
+  const int64_t item = task / (p->rows.count * p->columns.count);
+  const int64_t at = task % (p->rows.count * p->columns.count);
+  const bool rows = p->rows.count > 1;
+  char *out = p->sums_apart ? r->memory + p->sums : cxi_at(r->bases, p->result);
+  const char *addend =
+      p->add && !p->sums_apart ? cxi_at(r->bases, p->addend) : NULL;
+  const size_t offset = (size_t)task * width(p);
+  p->product->dot(
+      p->k, part_at(r, &p->rows, item, rows ? at : 0, 0), p->rows.k_stride,
+      part_at(r, &p->columns, item, rows ? 0 : at, 0), p->columns.k_stride,
+      out + offset, addend ? addend + offset : NULL);
+}
+
+/* Sums, with the addend, as elements of the narrower result. */
 static void round_task(void *argument, int64_t i) {
   const running *r = argument;
   const product *p = r->p;
   const int64_t all = p->batch * p->rows.count * p->columns.count;
   const int64_t first = i * COPY_TASK, last = cxi_least(all, first + COPY_TASK);
-  const float *sums = (const float *)(const void *)(r->memory + p->sums);
-  uint16_t *out = cxi_at(r->bases, p->result);
-  float wide[CHUNK];
+  const size_t bytes = cxi_dtype_bytes(p->type);
+  const char *sums = r->memory + p->sums;
+  char *out = cxi_at(r->bases, p->result);
+  const cxi_cpu_kernel narrow = cxi_cpu_is_half(p->type)
+                                    ? p->kernels->narrow[p->type]
+                                    : p->kernels->convert[p->number][p->type];
+  uint32_t wide[CHUNK];
   for (int64_t at = first; at < last; at += CHUNK) {
     const int64_t n = cxi_least(CHUNK, last - at);
-    const float *from = sums + at;
+    const void *from = sums + (size_t)at * width(p);
     if (p->add) {
-      const uint16_t *addend = cxi_at(r->bases, p->addend);
-      p->kernels->widen[p->type](n, wide, addend + at, NULL, NULL, 0);
-      p->kernels->elementwise[CX_F32][CXI_PRIM_add](n, wide, wide, from, NULL,
-                                                    0);
+      const char *addend = cxi_at(r->bases, p->addend);
+      widening(p, p->type)(n, wide, addend + (size_t)at * bytes, NULL, NULL, 0);
+      p->kernels->elementwise[p->number][CXI_PRIM_add](n, wide, wide, from,
+                                                       NULL, 0);
       from = wide;
     }
-    p->kernels->narrow[p->type](n, out + at, from, NULL, NULL, 0);
+    narrow(n, out + (size_t)at * bytes, from, NULL, NULL, 0);
   }
 }
 
@@ -425,11 +490,15 @@ static bool run(const void *state, char *const *bases, cxi_running *running_) {
   if (p->columns.packed)
     cxi_parallel(threads, p->batch * panel_count(&p->columns), pack_columns,
                  &r);
-  if (p->dots)
+  if (p->apart)
+    cxi_parallel(threads, elements, apart_task, &r);
+  else if (p->dots)
     cxi_parallel(threads, cxi_divide_up(elements, dots_of_task(p)), dots_task,
                  &r);
   else
-    cxi_parallel(threads, p->batch * p->row_blocks * p->column_blocks,
+    cxi_parallel(threads,
+                 p->items > 1 ? cxi_divide_up(p->batch, p->items)
+                              : p->batch * p->row_blocks * p->column_blocks,
                  multiply_task, &r);
   if (p->sums_apart)
     cxi_parallel(threads, cxi_divide_up(elements, COPY_TASK), round_task, &r);

@@ -1,9 +1,9 @@
 /* product.h - the kernels of matrix products.
  *
- * Every element of a product is one chain of fused multiply-adds over k from
- * 0, as the reference has it; tiles only interleave chains, and a chain cut
- * into parts goes on from what the part before stored. So any blocking, order
- * of tasks and instruction set gives the same bits. */
+ * Every element of a product is summed as base/chain.h says; tiles only
+ * interleave chains. So any blocking, order of tasks and instruction set gives
+ * the same bits. Those of a convolution are one chain, which goes on from what
+ * the part before stored. */
 #ifndef CXI_CPU_PRODUCT_H
 #define CXI_CPU_PRODUCT_H
 
@@ -22,7 +22,8 @@ typedef struct cxi_tile {
   int64_t b_panel;
   void *c;
   int64_t c_row, c_column;
-  bool first;         /* the sums start here; else from c */
+  bool first;         /* else what c holds comes before */
+  bool goes_on;       /* as the beginning of one chain; else as whole chains */
   const void *addend; /* the sums end here: added; laid out as c */
 } cxi_tile;
 
@@ -38,6 +39,9 @@ typedef struct cxi_product_kernels {
   void (*dots)(int64_t n, int64_t k, const void *const *a, int64_t a_k,
                const void *const *b, int64_t b_k, void *out,
                const void *addend);
+  /* out[0] the same way, several of its chains at once. */
+  void (*dot)(int64_t k, const void *a, int64_t a_k, const void *b, int64_t b_k,
+              void *out, const void *addend);
 } cxi_product_kernels;
 
 #endif

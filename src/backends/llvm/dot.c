@@ -1,6 +1,8 @@
 /* dot.c - small products of f32 and f64: each element one chain of fused
- * multiply-adds over k from 0, several chains side by side. */
+ * multiply-adds over k from 0, several chains side by side. What has more than
+ * one chain (base/chain.h) is for packed kernels. */
 #include "backends/llvm/emit.h"
+#include "base/chain.h"
 #include "base/dtype.h"
 
 enum {
@@ -84,8 +86,9 @@ static bool takes(const cxi_codegen *e, const cxi_unit *u) {
   for (uint32_t i = 0; i < u->n_operands; i++)
     if (cxi_count(&u->operands[i]) == 0) return false;
   const product p = product_of(u);
-  return work(&p) <= WRITTEN_OUT || (work(&p) <= MOST_WORK && loops(&p) &&
-                                     p.n / widest_of(e, &p) <= MOST_CHUNKS);
+  return work(&p) <= WRITTEN_OUT ||
+         (work(&p) <= MOST_WORK && p.k <= CXI_CHAIN && loops(&p) &&
+          p.n / widest_of(e, &p) <= MOST_CHUNKS);
 }
 
 static LLVMValueRef fused(cxi_codegen *e, LLVMValueRef a, LLVMValueRef b,

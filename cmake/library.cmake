@@ -1,9 +1,10 @@
-# The library from src/, with the CPU kernels once per instruction set, and
-# the models.
+# The library from src/, with the kernels once per instruction set, and the
+# models.
 
 file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/*.c)
 file(GLOB kernels CONFIGURE_DEPENDS
-  ${PROJECT_SOURCE_DIR}/src/backends/cpu/kernels/*.c)
+  ${PROJECT_SOURCE_DIR}/src/backends/cpu/kernels/*.c
+  ${PROJECT_SOURCE_DIR}/src/primitives/linalg_kernels/*.c)
 if(kernels)
   list(REMOVE_ITEM sources ${kernels})
 endif()
@@ -22,13 +23,6 @@ target_link_libraries(calx PRIVATE
 target_link_options(calx PRIVATE LINKER:--as-needed)
 set_target_properties(calx PROPERTIES
   VERSION ${PROJECT_VERSION} SOVERSION ${PROJECT_VERSION_MAJOR})
-
-# Factorisations: the same bits, in vectors.
-set_source_files_properties(
-  ${PROJECT_SOURCE_DIR}/src/primitives/linalg_kernels.c
-  ${PROJECT_SOURCE_DIR}/src/primitives/linalg_spectral.c
-  PROPERTIES COMPILE_OPTIONS
-  "$<$<CONFIG:Release>:-O3>;-fno-math-errno;-fno-trapping-math")
 
 # The instruction sets, and what the compiler is told for each.
 set(isas base)

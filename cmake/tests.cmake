@@ -68,6 +68,13 @@ if(NOT BUILD_SHARED_LIBS)
     endforeach()
   endif()
 
+  foreach(isa avx2 base)
+    add_test(NAME linalg_kernels_test_${isa} COMMAND linalg_kernels_test
+      WORKING_DIRECTORY ${PROJECT_SOURCE_DIR})
+    set_tests_properties(linalg_kernels_test_${isa} PROPERTIES ENVIRONMENT
+      "CX_ISA=${isa}")
+  endforeach()
+
   file(GLOB loops CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/tests/isa/*.c)
   add_for_each_isa(isa_test test_loops ${loops})
 endif()

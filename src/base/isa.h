@@ -1,7 +1,8 @@
-/* isa.h - the instruction sets for which the CPU kernels are compiled.
+/* isa.h - the instruction sets for which kernels are compiled.
  *
- * Every file of backends/cpu/kernels is compiled once per set, with CXI_ISA
- * defined as its name; there CXI_FOR_ISA(f) is f_base, f_avx2 or f_avx512. */
+ * Every file of backends/cpu/kernels and primitives/linalg_kernels is compiled
+ * once per set, with CXI_ISA defined as its name; there CXI_FOR_ISA(f) is
+ * f_base, f_avx2 or f_avx512. */
 #ifndef CXI_ISA_H
 #define CXI_ISA_H
 

@@ -91,10 +91,19 @@ static void load_block(matrix from, const cxi_block *b) {
     const char *at = from.first;
     switch (from.type) {
     case CX_F64:
+      if (from.right == (int64_t)sizeof(double)) {
+        memcpy(to, at, (size_t)b->n * sizeof(double));
+        break;
+      }
       for (int64_t j = 0; j < b->n; j++, at += from.right)
         memcpy(&to[j], at, sizeof(double));
       break;
     case CX_F32:
+      if (from.right == (int64_t)sizeof(float)) {
+        const float *row = (const float *)(const void *)at;
+        for (int64_t j = 0; j < b->n; j++) to[j] = row[j];
+        break;
+      }
       for (int64_t j = 0; j < b->n; j++, at += from.right)
         to[j] = *(const float *)(const void *)at;
       break;
@@ -112,10 +121,19 @@ static void store_block(const cxi_block *b, matrix to) {
     char *at = to.first;
     switch (to.type) {
     case CX_F64:
+      if (to.right == (int64_t)sizeof(double)) {
+        memcpy(at, from, (size_t)b->n * sizeof(double));
+        break;
+      }
       for (int64_t j = 0; j < b->n; j++, at += to.right)
         memcpy(at, &from[j], sizeof(double));
       break;
     case CX_F32:
+      if (to.right == (int64_t)sizeof(float)) {
+        float *row = (float *)(void *)at;
+        for (int64_t j = 0; j < b->n; j++) row[j] = (float)from[j];
+        break;
+      }
       for (int64_t j = 0; j < b->n; j++, at += to.right)
         *(float *)(void *)at = (float)from[j];
       break;

@@ -103,7 +103,7 @@ static void run_det(const void *params, const cxi_block *in,
   (void)params;
   const int64_t n = in->m;
   memcpy(work, in->at, (size_t)(n * n) * sizeof(double));
-  out[0].at[0] = cxi_determinant(n, work, out[1].at, out[2].at);
+  out[0].at[0] = cxi_linalg_now()->determinant(n, work, out[1].at, out[2].at);
 }
 
 static bool evaluate_det(cxi_eval *e, const cxi_view *in, cxi_view *out) {

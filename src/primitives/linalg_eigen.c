@@ -83,12 +83,12 @@ static void run_eigh(const void *params, const cxi_block *in,
       s[i * n + j] = read ? in->at[i * n + j] : in->at[j * n + i];
     }
   const double scale = scale_down(n * n, s);
-  if (isnan(scale) || !cxi_eigh(n, s, w, vt, vt + n * n)) {
+  if (isnan(scale) || !cxi_linalg_now()->eigh(n, s, w, vt, vt + n * n)) {
     fill(out, 2, NAN);
     return;
   }
   for (int64_t i = 0; i < n; i++) w[i] *= scale;
-  cxi_transpose_block(n, n, vt, out[0].at);
+  cxi_linalg_now()->transpose(n, n, vt, out[0].at);
 }
 
 static bool evaluate_eigh(cxi_eval *e, const cxi_view *in, cxi_view *out) {
@@ -221,18 +221,19 @@ static parts parts_at(double *work, int64_t p, int64_t q) {
 /* The tall a = Q R, rows of R = J S Y': u = Q J in (p, columns), Y' in w.r. */
 static bool tall_svd(const parts *w, bool vectors, int64_t columns, double *s) {
   const int64_t p = w->p, q = w->q;
-  cxi_reflect(p, q, w->a, w->tau, NULL, w->row);
+  cxi_linalg_now()->reflect(p, q, w->a, w->tau, NULL, w->row);
   for (int64_t i = 0; i < q; i++)
     for (int64_t j = 0; j < q; j++) {
       w->r[i * q + j] = j < i ? 0 : w->a[i * q + j];
       w->jt[i * q + j] = i == j;
     }
-  if (!cxi_orthogonalise(q, w->r, vectors ? w->jt : NULL, s)) return false;
+  if (!cxi_linalg_now()->orthogonalise(q, w->r, vectors ? w->jt : NULL, s))
+    return false;
   if (!vectors) return true;
   for (int64_t i = 0; i < p; i++)
     for (int64_t j = 0; j < columns; j++)
       w->u[i * columns + j] = i < q && j < q ? w->jt[j * q + i] : i == j;
-  cxi_apply_reflectors(p, q, w->a, w->tau, columns, w->u, w->row);
+  cxi_linalg_now()->apply_reflectors(p, q, w->a, w->tau, columns, w->u, w->row);
   return true;
 }
 
@@ -244,7 +245,7 @@ static void run_svd(const void *rule, const cxi_block *in, const cxi_block *out,
   const parts w = parts_at(work, wide ? n : m, wide ? m : n);
   const int64_t columns = p->full ? w.p : w.q;
   if (wide)
-    cxi_transpose_block(m, n, in->at, w.a);
+    cxi_linalg_now()->transpose(m, n, in->at, w.a);
   else
     memcpy(w.a, in->at, (size_t)(m * n) * sizeof(double));
   const double scale = scale_down(m * n, w.a);
@@ -255,8 +256,8 @@ static void run_svd(const void *rule, const cxi_block *in, const cxi_block *out,
   for (int64_t i = 0; i < w.q; i++) out[0].at[i] *= scale;
   if (!p->vectors) return;
   if (wide) { /* a' = u s y', so a = y s u' */
-    cxi_transpose_block(w.q, w.q, w.r, out[1].at);
-    cxi_transpose_block(w.p, columns, w.u, out[2].at);
+    cxi_linalg_now()->transpose(w.q, w.q, w.r, out[1].at);
+    cxi_linalg_now()->transpose(w.p, columns, w.u, out[2].at);
   } else {
     memcpy(out[1].at, w.u, (size_t)(w.p * columns) * sizeof(double));
     memcpy(out[2].at, w.r, (size_t)(w.q * w.q) * sizeof(double));

@@ -88,11 +88,11 @@ static void jvp_lu(const cxi_rule *r, const cx *in, const cx *dx, cx *out,
 
 static void run_lu(const void *params, const cxi_block *in,
                    const cxi_block *out, double *work) {
-  (void)params, (void)work;
+  (void)params;
   const int64_t m = in->m, n = in->n;
   memcpy(out[0].at, in->at, (size_t)(m * n) * sizeof(double));
-  cxi_lu(m, n, out[0].at, out[1].at);
-  cxi_permute(m, lesser(m, n), out[1].at, out[2].at);
+  cxi_linalg_now()->lu(m, n, out[0].at, out[1].at, work);
+  cxi_linalg_now()->permute(m, lesser(m, n), out[1].at, out[2].at);
 }
 
 static bool evaluate_lu(cxi_eval *e, const cxi_view *in, cxi_view *out) {
@@ -101,7 +101,9 @@ static bool evaluate_lu(cxi_eval *e, const cxi_view *in, cxi_view *out) {
 
 static int64_t workspace_lu(const cxi_eval *e, const cxi_view *in,
                             const cxi_view *out) {
-  return cxi_blocks_workspace(e, in, out, 2, 0);
+  const cx_dims *s = &in->type.shape;
+  return cxi_blocks_workspace(e, in, out, 2,
+                              cxi_size_mul(s->d[s->n - 2], CXI_LU_PANEL));
 }
 
 static const char *const examples_lu[] = {
@@ -155,7 +157,7 @@ static bool infer_pivots(cxi_infer *c) {
 static void run_pivots(const void *params, const cxi_block *in,
                        const cxi_block *out, double *work) {
   (void)params, (void)work;
-  cxi_permute(out->m, in->m, in->at, out->at);
+  cxi_linalg_now()->permute(out->m, in->m, in->at, out->at);
 }
 
 static bool evaluate_pivots(cxi_eval *e, const cxi_view *in, cxi_view *out) {
@@ -265,13 +267,14 @@ static void run_qr(const void *rule, const cxi_block *in, const cxi_block *out,
   double *q = out[0].at, *r = out[1].at, *tau = work + m * n;
   double *row = tau + lesser(m, n);
   memcpy(work, in->at, (size_t)(m * n) * sizeof(double));
-  cxi_reflect(m, n, work, tau, p->pivoting ? out[2].at : NULL, row);
+  cxi_linalg_now()->reflect(m, n, work, tau, p->pivoting ? out[2].at : NULL,
+                            row);
   for (int64_t i = 0; i < k; i++)
     for (int64_t j = 0; j < n; j++)
       r[i * n + j] = j < i || i >= m ? 0 : work[i * n + j];
   for (int64_t i = 0; i < m; i++)
     for (int64_t j = 0; j < k; j++) q[i * k + j] = i == j;
-  cxi_apply_reflectors(m, n, work, tau, k, q, row);
+  cxi_linalg_now()->apply_reflectors(m, n, work, tau, k, q, row);
 }
 
 static bool evaluate_qr(cxi_eval *e, const cxi_view *in, cxi_view *out) {

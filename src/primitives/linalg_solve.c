@@ -38,7 +38,7 @@ static void jvp_cholesky(const cxi_rule *r, const cx *in, const cx *dx, cx *out,
 static void run_cholesky(const void *params, const cxi_block *in,
                          const cxi_block *out, double *work) {
   (void)params;
-  cxi_cholesky(in->m, in->at, out->at, work);
+  cxi_linalg_now()->cholesky(in->m, in->at, out->at, work);
 }
 
 static bool evaluate_cholesky(cxi_eval *e, const cxi_view *in, cxi_view *out) {
@@ -131,11 +131,11 @@ static void run_triangular_solve(const void *rule, const cxi_block *in,
                               p->left == p->transpose, p->unit };
   if (p->left) {
     for (int64_t i = 0; i < b->m * b->n; i++) out->at[i] = b->at[i];
-    cxi_solve_triangle(&t, b->n, out->at);
+    cxi_linalg_now()->solve_triangle(&t, b->n, out->at);
   } else {
-    cxi_transpose_block(b->m, b->n, b->at, work);
-    cxi_solve_triangle(&t, b->m, work);
-    cxi_transpose_block(b->n, b->m, work, out->at);
+    cxi_linalg_now()->transpose(b->m, b->n, b->at, work);
+    cxi_linalg_now()->solve_triangle(&t, b->m, work);
+    cxi_linalg_now()->transpose(b->n, b->m, work, out->at);
   }
 }
 

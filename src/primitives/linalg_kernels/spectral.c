@@ -1,9 +1,9 @@
-/* linalg_spectral.c - eigenvalues of symmetric matrices, singular values. */
+/* spectral.c - eigenvalues of symmetric matrices, singular values. */
 #include <float.h>
 #include <math.h>
 #include <string.h>
 
-#include "primitives/linalg_kernels.h"
+#include "primitives/linalg_kernels/rows.h"
 
 enum { STEPS = 60 }; /* of an iteration that needs about 2, or 8 */
 
@@ -36,7 +36,7 @@ static double reduce_step(int64_t n, double *s, int64_t k, double *p,
   const int64_t left = n - k - 1;
   double *v = s + k * n + k + 1;
   const double alpha = v[0];
-  const double square = cxi_inner(left - 1, v + 1, v + 1);
+  const double square = inner(left - 1, v + 1, v + 1);
   *out_e = alpha;
   if (square < nothing) return 0;
   const double rest = sqrt(square);
@@ -47,8 +47,8 @@ static double reduce_step(int64_t n, double *s, int64_t k, double *p,
   v[0] = 1;
   memset(p, 0, (size_t)left * sizeof *p);
   for (int64_t i = 0; i < left; i++)
-    cxi_add_scaled(left, p, tau * v[i], s + (k + 1 + i) * n + k + 1);
-  cxi_add_scaled(left, p, -tau / 2 * cxi_inner(left, p, v), v);
+    add_scaled(left, p, tau * v[i], s + (k + 1 + i) * n + k + 1);
+  add_scaled(left, p, -tau / 2 * inner(left, p, v), v);
   for (int64_t i = 0; i < left; i++) {
     double *row = s + (k + 1 + i) * n + k + 1;
     for (int64_t j = 0; j < left; j++) row[j] -= v[i] * p[j] + p[i] * v[j];
@@ -74,7 +74,7 @@ static void tridiagonalise(int64_t n, double *s, double *d, double *e,
     const int64_t left = n - k - 1;
     for (int64_t i = k + 1; i < n; i++) {
       double *row = qt + i * n + k + 1;
-      cxi_add_scaled(left, row, -factor * cxi_inner(left, row, v), v);
+      add_scaled(left, row, -factor * inner(left, row, v), v);
     }
   }
 }
@@ -125,7 +125,7 @@ static void ql_step(int64_t n, int64_t l, int64_t m, double *d, double *e,
   e[m] = 0;
 }
 
-bool cxi_eigh(int64_t n, double *s, double *w, double *vt, double *work) {
+static bool eigh(int64_t n, double *s, double *w, double *vt, double *work) {
   double *e = work;
   e[n > 0 ? n - 1 : 0] = 0;
   tridiagonalise(n, s, w, e, vt);
@@ -158,15 +158,48 @@ static bool is_nothing(int64_t n, double *row, double square) {
   return true;
 }
 
+/* The same as rotate, with the squares of the rows' norms then: the sums of
+ * `inner`. */
+static void rotate_measured(int64_t n, double *x, double *y, double c, double s,
+                            double *xx, double *yy) {
+  vector_8 sum_x = { 0 }, sum_y = { 0 };
+  int64_t i = 0;
+  for (; i + 8 <= n; i += 8) {
+    const vector_8 a = *(vector_8 *)(x + i), b = *(vector_8 *)(y + i);
+    const vector_8 p = c * a - s * b, q = s * a + c * b;
+    *(vector_8 *)(x + i) = p;
+    *(vector_8 *)(y + i) = q;
+    sum_x += p * p;
+    sum_y += q * q;
+  }
+  double lanes_x[8], lanes_y[8];
+  *(vector_8 *)lanes_x = sum_x;
+  *(vector_8 *)lanes_y = sum_y;
+  rotate(n - i, x + i, y + i, c, s);
+  for (int k = 0; i < n; i++, k++) {
+    lanes_x[k] += x[i] * x[i];
+    lanes_y[k] += y[i] * y[i];
+  }
+  *xx = join_lanes(lanes_x);
+  *yy = join_lanes(lanes_y);
+}
+
 /* Rotates rows x and y so that they are orthogonal; false if they are. The
- * one-sided Jacobi method: Hestenes 1958; Demmel & Veselic 1992, SIAM J.
- * Matrix Anal. Appl. 13. */
-static bool rotate_pair(int64_t n, double *r, double *jt, int64_t x,
-                        int64_t y) {
+ * squares of all rows' norms are kept. The one-sided Jacobi method: Hestenes
+ * 1958; Demmel & Veselic 1992, SIAM J. Matrix Anal. Appl. 13. */
+static bool rotate_pair(int64_t n, double *r, double *jt, double *squares,
+                        int64_t x, int64_t y) {
   double *a = r + x * n, *b = r + y * n;
-  const double aa = cxi_inner(n, a, a), bb = cxi_inner(n, b, b);
-  if (is_nothing(n, a, aa) || is_nothing(n, b, bb)) return false;
-  const double ab = cxi_inner(n, a, b);
+  const double aa = squares[x], bb = squares[y];
+  if (is_nothing(n, a, aa)) {
+    squares[x] = 0;
+    return false;
+  }
+  if (is_nothing(n, b, bb)) {
+    squares[y] = 0;
+    return false;
+  }
+  const double ab = inner(n, a, b);
   const double small = (double)(n > 2 ? n : 2) * DBL_EPSILON / 2;
   if (fabs(ab) <= small * sqrt(aa) * sqrt(bb)) return false;
   const double z = (bb - aa) / (2 * ab);
@@ -174,7 +207,7 @@ static bool rotate_pair(int64_t n, double *r, double *jt, int64_t x,
   const double root = size < 0x1p500 ? sqrt(1 + z * z) : size;
   const double t = copysign(1, z) / (size + root);
   const double c = 1 / sqrt(1 + t * t), s = c * t;
-  rotate(n, a, b, c, s);
+  rotate_measured(n, a, b, c, s, &squares[x], &squares[y]);
   if (jt) rotate(n, jt + x * n, jt + y * n, c, s);
   return true;
 }
@@ -193,8 +226,8 @@ static void complete_row(int64_t n, double *r, int64_t i) {
   row[best] = 1;
   for (int pass = 0; pass < 2; pass++)
     for (int64_t k = 0; k < i; k++)
-      cxi_add_scaled(n, row, -cxi_inner(n, row, r + k * n), r + k * n);
-  const double norm = sqrt(cxi_inner(n, row, row));
+      add_scaled(n, row, -inner(n, row, r + k * n), r + k * n);
+  const double norm = sqrt(inner(n, row, row));
   for (int64_t j = 0; j < n; j++) row[j] /= norm;
 }
 
@@ -212,19 +245,18 @@ static void sort_descending(int64_t n, double *r, double *jt, double *s) {
   }
 }
 
-bool cxi_orthogonalise(int64_t n, double *r, double *jt, double *s) {
+static bool orthogonalise(int64_t n, double *r, double *jt, double *s) {
   bool turned = true;
+  for (int64_t i = 0; i < n; i++) s[i] = inner(n, r + i * n, r + i * n);
   for (int sweep = 0; turned; sweep++) {
     if (sweep == STEPS) return false;
     turned = false;
     for (int64_t x = 0; x < n; x++)
       for (int64_t y = x + 1; y < n; y++)
-        if (rotate_pair(n, r, jt, x, y)) turned = true;
+        if (rotate_pair(n, r, jt, s, x, y)) turned = true;
   }
-  for (int64_t i = 0; i < n; i++) {
-    const double square = cxi_inner(n, r + i * n, r + i * n);
-    s[i] = is_nothing(n, r + i * n, square) ? 0 : sqrt(square);
-  }
+  for (int64_t i = 0; i < n; i++)
+    s[i] = is_nothing(n, r + i * n, s[i]) ? 0 : sqrt(s[i]);
   sort_descending(n, r, jt, s);
   for (int64_t i = 0; jt && i < n; i++) {
     if (s[i] == 0)
@@ -233,4 +265,9 @@ bool cxi_orthogonalise(int64_t n, double *r, double *jt, double *s) {
       for (int64_t k = 0; k < n; k++) r[i * n + k] /= s[i];
   }
   return true;
+}
+
+void CXI_FOR_ISA(cxi_linalg_set_spectral)(cxi_linalg_kernels *set) {
+  set->eigh = eigh;
+  set->orthogonalise = orthogonalise;
 }

@@ -11,167 +11,6 @@
 #include "backends/cpu/conv.h"
 #include "base/pool.h"
 
-/* -- the positions of a block ---------------------------------------------- */
-
-/* Position m of the phase: its batch item and where it is along each line. */
-static void place_of(const cxi_conv_cut *p, const cxi_conv_phase *phase,
-                     int64_t m, int64_t *batch, int64_t *at) {
-  int64_t s;
-  if (p->batch_inner) {
-    *batch = m % p->conv.batch;
-    s = m / p->conv.batch;
-  } else {
-    *batch = m / phase->positions;
-    s = m % phase->positions;
-  }
-  for (int i = phase->n - 1; i >= 0; i--) {
-    at[i] = s % phase->lines[i].count;
-    s /= phase->lines[i].count;
-  }
-}
-
-/* Elements one after the other, `step` apart, from `from` on; -1: zeros. */
-typedef struct stretch {
-  int64_t n, from, step;
-} stretch;
-
-/* The offsets as stretches; returns their number. */
-static int64_t find_stretches(const int64_t *offsets, int64_t n, stretch *out) {
-  int64_t count = 0;
-  for (int64_t i = 0; i < n; i++) {
-    stretch *last = count ? &out[count - 1] : NULL;
-    const int64_t x = offsets[i];
-    const int64_t step = i ? x - offsets[i - 1] : 0;
-    if (last && last->from < 0 && x < 0) {
-      last->n++;
-    } else if (last && last->from >= 0 && x >= 0 &&
-               (last->n == 1 || last->step == step)) {
-      last->step = step;
-      last->n++;
-    } else {
-      out[count++] = (stretch){ 1, x, 1 };
-    }
-  }
-  return count;
-}
-
-/* -- patches --------------------------------------------------------------- */
-
-typedef struct block {
-  const cxi_conv_cut *p;
-  const cxi_conv_phase *phase;
-  const char *x;    /* the group's first element of the operand */
-  int64_t first, n; /* positions */
-  int64_t k0, k;    /* the part of k */
-  char *patches, *sums;
-} block;
-
-/* Positions as places of the operand: batch offset and element along lines. */
-typedef struct places {
-  int64_t base[CXI_CONV_PANEL];
-  int64_t start[CX_MAX_DIMS][CXI_CONV_PANEL];
-} places;
-
-static void find_places(const block *b, int64_t first, int64_t n, places *out) {
-  for (int64_t j = 0; j < n; j++) {
-    int64_t batch, at[CX_MAX_DIMS];
-    place_of(b->p, b->phase, first + j, &batch, at);
-    out->base[j] = batch * b->p->x.outer;
-    for (int i = 0; i < b->phase->n; i++)
-      out->start[i][j] =
-          b->phase->lines[i].start + at[i] * b->phase->lines[i].advance;
-  }
-}
-
-/* Where tap `tap` of the phase meets the positions; -1: a zero. */
-static void meet(const block *b, const places *at, int64_t n, int64_t tap,
-                 int64_t *offsets) {
-  for (int64_t j = 0; j < n; j++) offsets[j] = at->base[j];
-  for (int i = b->phase->n - 1; i >= 0; i--) {
-    const cxi_conv_line *l = &b->phase->lines[i];
-    const int64_t reach = tap % l->taps * l->reach;
-    tap /= l->taps;
-    for (int64_t j = 0; j < n; j++) {
-      const int64_t element = at->start[i][j] + reach;
-      const bool inside = element >= 0 && element < l->size;
-      offsets[j] = inside && offsets[j] >= 0
-                       ? offsets[j] + element * b->p->x.space[i]
-                       : -1;
-    }
-  }
-}
-
-static void copy_stretch(const stretch *s, const char *from, size_t width,
-                         char *to) {
-  if (s->from < 0) {
-    memset(to, 0, (size_t)s->n * width);
-  } else if (s->step == 1 || s->n == 1) {
-    memcpy(to, from + s->from * (int64_t)width, (size_t)s->n * width);
-  } else if (width == sizeof(float)) {
-    const float *x = (const float *)(const void *)from + s->from;
-    float *y = (float *)(void *)to;
-    for (int64_t i = 0; i < s->n; i++) y[i] = x[i * s->step];
-  } else {
-    const double *x = (const double *)(const void *)from + s->from;
-    double *y = (double *)(void *)to;
-    for (int64_t i = 0; i < s->n; i++) y[i] = x[i * s->step];
-  }
-}
-
-/* A panel of the patches: (k, positions), filled up with zeros. */
-static void patch_panel(const block *b, int64_t first, int64_t n, char *to) {
-  const cxi_conv_cut *p = b->p;
-  const int64_t channels = p->conv.channels, panel = p->product->nr;
-  places at;
-  int64_t offsets[CXI_CONV_PANEL];
-  stretch stretches[CXI_CONV_PANEL];
-  find_places(b, first, n, &at);
-  for (int64_t k = b->k0; k < b->k0 + b->k;) {
-    const int64_t c0 = k % channels;
-    const int64_t count = cxi_least(channels - c0, b->k0 + b->k - k);
-    meet(b, &at, n, k / channels, offsets);
-    for (int64_t j = n; j < panel; j++) offsets[j] = -1;
-    const int64_t parts = find_stretches(offsets, panel, stretches);
-    const char *x = b->x + c0 * p->x.inner * (int64_t)p->width;
-    for (int64_t c = 0; c < count; c++, x += p->x.inner * (int64_t)p->width) {
-      for (int64_t i = 0; i < parts; i++) {
-        copy_stretch(&stretches[i], x, p->width, to);
-        to += (size_t)stretches[i].n * p->width;
-      }
-    }
-    k += count;
-  }
-}
-
-/* Patches as rows: (positions, k), where the channels lie side by side. */
-static void patch_rows(const block *b, int64_t first, int64_t n, char *to) {
-  const cxi_conv_cut *p = b->p;
-  const int64_t channels = p->conv.channels;
-  places at;
-  int64_t offsets[CXI_CONV_PANEL];
-  find_places(b, first, n, &at);
-  for (int64_t k = b->k0; k < b->k0 + b->k;) {
-    const int64_t c0 = k % channels;
-    const int64_t count = cxi_least(channels - c0, b->k0 + b->k - k);
-    meet(b, &at, n, k / channels, offsets);
-    for (int64_t j = 0; j < n; j++) {
-      const stretch s = { count, offsets[j] < 0 ? -1 : offsets[j] + c0, 1 };
-      copy_stretch(&s, b->x, p->width,
-                   to + (size_t)(j * b->k + k - b->k0) * p->width);
-    }
-    k += count;
-  }
-}
-
-static void make_patches(const block *b) {
-  const cxi_conv_cut *p = b->p;
-  const int64_t panel = p->product->nr;
-  for (int64_t j = 0; j < b->n; j += panel)
-    (p->positions_are_rows ? patch_rows : patch_panel)(
-        b, b->first + j, cxi_least(panel, b->n - j),
-        b->patches + (size_t)(j * b->k) * p->width);
-}
-
 /* -- the product of a block ------------------------------------------------ */
 
 static int64_t round_up(int64_t n, int64_t unit) {
@@ -179,7 +18,8 @@ static int64_t round_up(int64_t n, int64_t unit) {
 }
 
 /* Adds part b->k0.. to the sums; `kernel` is that of the group and phase. */
-static void multiply(const block *b, const char *kernel, int64_t all_k) {
+static void multiply(const cxi_conv_block *b, const char *kernel,
+                     int64_t all_k) {
   const cxi_conv_cut *p = b->p;
   const int64_t lanes = p->product->lanes, panel = p->kernel_panel;
   kernel += (size_t)(b->k0 * panel) * p->width;
@@ -233,11 +73,12 @@ static const char *rounded(const cxi_conv_cut *p, const char *sums, int64_t n,
 }
 
 /* Where the positions of the block lie in the result. */
-static void find_results(const block *b, int64_t *offsets) {
+static void find_results(const cxi_conv_block *b, int64_t *offsets) {
   const cxi_conv_cut *p = b->p;
-  for (int64_t j = 0; j < b->n; j++) {
-    int64_t batch, at[CX_MAX_DIMS];
-    place_of(p, b->phase, b->first + j, &batch, at);
+  int64_t batch, at[CX_MAX_DIMS];
+  cxi_conv_place_of(p, b->phase, b->first, &batch, at);
+  for (int64_t j = 0; j < b->n;
+       j++, cxi_conv_advance(p, b->phase, &batch, at)) {
     offsets[j] = batch * p->y.outer;
     for (int i = 0; i < b->phase->n; i++)
       offsets[j] +=
@@ -249,7 +90,8 @@ static void find_results(const block *b, int64_t *offsets) {
 enum { CHUNK = 1024 };
 
 /* Sums (positions, features). */
-static void store_rows(const block *b, const int64_t *offsets, char *out) {
+static void store_rows(const cxi_conv_block *b, const int64_t *offsets,
+                       char *out) {
   const cxi_conv_cut *p = b->p;
   const int64_t bytes = (int64_t)cxi_dtype_bytes(p->type);
   uint16_t half[CHUNK];
@@ -263,17 +105,28 @@ static void store_rows(const block *b, const int64_t *offsets, char *out) {
 }
 
 /* Sums (features, positions). */
-static void store_columns(const block *b, const int64_t *offsets, char *out) {
+static void store_columns(const cxi_conv_block *b, const int64_t *offsets,
+                          char *out) {
   const cxi_conv_cut *p = b->p;
   const int64_t bytes = (int64_t)cxi_dtype_bytes(p->type);
   uint16_t half[CXI_CONV_BLOCK];
-  stretch stretches[CXI_CONV_BLOCK];
-  const int64_t parts = find_stretches(offsets, b->n, stretches);
+  cxi_conv_stretch stretches[CXI_CONV_BLOCK];
+  const int64_t parts = cxi_conv_find_stretches(offsets, b->n, stretches);
+  if (p->y.inner == 1 && p->type == p->number) {
+    const char *from = b->sums;
+    for (const cxi_conv_stretch *s = stretches; s < stretches + parts; s++) {
+      p->kernels->turn[cxi_cpu_log2_bytes(p->type)](s->n, p->conv.features,
+                                                    out + s->from * bytes,
+                                                    s->step, from, p->sums_row);
+      from += s->n * bytes;
+    }
+    return;
+  }
   for (int64_t o = 0; o < p->conv.features; o++) {
     const char *from =
         rounded(p, b->sums + (size_t)(o * p->sums_row) * p->width, b->n, half);
     for (int64_t i = 0; i < parts; i++) {
-      const stretch *s = &stretches[i];
+      const cxi_conv_stretch *s = &stretches[i];
       spread(out + (s->from + o * p->y.inner) * bytes, s->step, from, s->n,
              (size_t)bytes);
       from += s->n * bytes;
@@ -281,7 +134,7 @@ static void store_columns(const block *b, const int64_t *offsets, char *out) {
   }
 }
 
-static void store(const block *b, char *out) {
+static void store(const cxi_conv_block *b, char *out) {
   int64_t offsets[CXI_CONV_BLOCK];
   find_results(b, offsets);
   (b->p->positions_are_rows ? store_rows : store_columns)(b, offsets, out);
@@ -308,20 +161,20 @@ static void run_block(const running *r, int64_t i, char *slot) {
   const int64_t first = i * p->block;
   const char *x = p->lhs_copied ? r->memory + p->lhs_dense
                                 : (char *)cxi_at(r->bases, p->lhs.at);
-  block b = { .p = p,
-              .phase = &phase->lines,
-              .x = x + p->x.group * group * (int64_t)p->width,
-              .first = first,
-              .n = cxi_least(p->block, all - first),
-              .patches = slot,
-              .sums = slot + p->patch_bytes };
+  cxi_conv_block b = { .p = p,
+                       .phase = &phase->lines,
+                       .x = x + p->x.group * group * (int64_t)p->width,
+                       .first = first,
+                       .n = cxi_least(p->block, all - first),
+                       .patches = slot,
+                       .sums = slot + p->patch_bytes };
   const char *kernel =
       r->memory + p->kernel +
       (size_t)(group * p->kernel_of_group + phase->kernel) * p->width;
   if (k == 0) memset(b.sums, 0, p->sums_bytes);
   for (b.k0 = 0; b.k0 < k; b.k0 += b.k) {
     b.k = cxi_least(p->k_part, k - b.k0);
-    make_patches(&b);
+    cxi_conv_make_patches(&b);
     multiply(&b, kernel, k);
   }
   store(&b, (char *)cxi_at(r->bases, p->result) +

@@ -1,5 +1,5 @@
 /* conv.h - a convolution laid out for the CPU: conv_layout.c says how it is
- * cut, conv.c runs it. */
+ * cut, conv_patches.c what a block reads, conv.c runs it. */
 #ifndef CXI_CPU_CONV_H
 #define CXI_CPU_CONV_H
 
@@ -37,6 +37,33 @@ typedef struct cxi_conv_cut {
   /* places in the workspace */
   size_t lhs_dense, rhs_dense, kernel, slots, bytes;
 } cxi_conv_cut;
+
+typedef struct cxi_conv_block {
+  const cxi_conv_cut *p;
+  const cxi_conv_phase *phase;
+  const char *x;    /* the group's first element of the operand */
+  int64_t first, n; /* positions */
+  int64_t k0, k;    /* the part of k */
+  char *patches, *sums;
+} cxi_conv_block;
+
+/* Position m of the phase: its batch item and where it is along each line; the
+ * one after it. */
+void cxi_conv_place_of(const cxi_conv_cut *p, const cxi_conv_phase *phase,
+                       int64_t m, int64_t *batch, int64_t *at);
+void cxi_conv_advance(const cxi_conv_cut *p, const cxi_conv_phase *phase,
+                      int64_t *batch, int64_t *at);
+
+/* Elements one after the other, `step` apart, from `from` on; -1: zeros. */
+typedef struct cxi_conv_stretch {
+  int64_t n, from, step;
+} cxi_conv_stretch;
+/* The offsets as stretches; returns their number. */
+int64_t cxi_conv_find_stretches(const int64_t *offsets, int64_t n,
+                                cxi_conv_stretch *out);
+
+/* Panels of the patches for the block's part of k. */
+void cxi_conv_make_patches(const cxi_conv_block *b);
 
 bool cxi_cpu_conv_run(const void *state, char *const *bases,
                       cxi_running *running);

@@ -44,7 +44,7 @@ static size_t workspace(const cxi_unit *unit) {
   if (unit->kind == CXI_UNIT_FUSED) return cxi_cpu_fused_workspace(unit);
   if (is_product(unit)) return cxi_cpu_product_workspace(unit);
   if (is_convolution(unit)) return cxi_cpu_conv_workspace(unit);
-  if (is_reduction(unit)) return 0;
+  if (is_reduction(unit) || cxi_cpu_reduce_window_takes(unit)) return 0;
   return cxi_cpu_evaluate_workspace(unit);
 }
 
@@ -63,6 +63,8 @@ static bool compile(const cxi_unit *unit, cxi_arena *arena, cxi_thunk *out,
   if (is_product(unit)) return cxi_cpu_product(unit, arena, out, error);
   if (is_convolution(unit)) return cxi_cpu_conv(unit, arena, out, error);
   if (is_reduction(unit)) return cxi_cpu_reduce(unit, arena, out, error);
+  if (cxi_cpu_reduce_window_takes(unit))
+    return cxi_cpu_reduce_window(unit, arena, out, error);
   return cxi_cpu_by_evaluate(unit, arena, out, error);
 }
 

@@ -29,7 +29,8 @@ bool cxi_cpu_evaluates(const cxi_row *row, uint32_t n_in, const cxi_view *in,
 size_t cxi_cpu_fused_workspace(const cxi_unit *unit);
 bool cxi_cpu_fused(const cxi_unit *unit, cxi_arena *arena, cxi_thunk *out,
                    cxi_error *error);
-/* product.c: dot_general of floats, if the machine has the kernels */
+/* product.c: dot_general of floats and of integers of up to 32 bits, if the
+ * machine has the kernels */
 bool cxi_cpu_product_takes(const cxi_unit *unit);
 size_t cxi_cpu_product_workspace(const cxi_unit *unit);
 bool cxi_cpu_product_in_place(const cxi_unit *unit);
@@ -44,6 +45,10 @@ bool cxi_cpu_conv(const cxi_unit *unit, cxi_arena *arena, cxi_thunk *out,
 bool cxi_cpu_reduce_takes(const cxi_unit *unit);
 bool cxi_cpu_reduce(const cxi_unit *unit, cxi_arena *arena, cxi_thunk *out,
                     cxi_error *error);
+/* reduce_window.c: windows without base dilation, but of f16 and bf16 */
+bool cxi_cpu_reduce_window_takes(const cxi_unit *unit);
+bool cxi_cpu_reduce_window(const cxi_unit *unit, cxi_arena *arena,
+                           cxi_thunk *out, cxi_error *error);
 /* move.c: copies of views, concatenate, stack, pad and slices at starts known
  * only when running; a fused unit that is one such copy */
 bool cxi_cpu_move_takes(const cxi_unit *unit);

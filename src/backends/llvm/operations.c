@@ -194,7 +194,8 @@ COMPARISON(le, LLVMRealOLE, LLVMIntSLE, LLVMIntULE)
 COMPARISON(gt, LLVMRealOGT, LLVMIntSGT, LLVMIntUGT)
 COMPARISON(ge, LLVMRealOGE, LLVMIntSGE, LLVMIntUGE)
 
-/* The greater, or the less. Floats: -0 < +0, and NaN if either is. */
+/* The greater, or the less. Floats: -0 < +0, and NaN if either is. What is
+ * equal and no zero has the same bits. */
 static LLVMValueRef extremum(cxi_codegen *e, cx_dtype type, LLVMValueRef a,
                              LLVMValueRef b, bool greatest) {
   if (!cxi_is_real(type)) {
@@ -209,10 +210,11 @@ static LLVMValueRef extremum(cxi_codegen *e, cx_dtype type, LLVMValueRef a,
       greatest ? LLVMBuildAnd(e->b, x, y, "") : LLVMBuildOr(e->b, x, y, ""),
       type_of(a), "");
   const LLVMRealPredicate better = greatest ? LLVMRealOGT : LLVMRealOLT;
-  const LLVMValueRef rest = pick(e, LLVMBuildFCmp(e->b, LLVMRealOEQ, a, b, ""),
-                                 zeros, LLVMBuildFAdd(e->b, a, b, ""));
-  return pick(e, LLVMBuildFCmp(e->b, better, a, b, ""), a,
-              pick(e, LLVMBuildFCmp(e->b, better, b, a, ""), b, rest));
+  const LLVMValueRef one = pick(e, LLVMBuildFCmp(e->b, better, a, b, ""), a, b);
+  const LLVMValueRef number =
+      pick(e, LLVMBuildFCmp(e->b, LLVMRealOEQ, a, b, ""), zeros, one);
+  return pick(e, LLVMBuildFCmp(e->b, LLVMRealUNO, a, b, ""),
+              LLVMBuildFAdd(e->b, a, b, ""), number);
 }
 static LLVMValueRef max_(cxi_codegen *e, const cxi_operation *o) {
   return extremum(e, o->types[0], IN0, IN1, true);

@@ -123,6 +123,11 @@ static LLVMValueRef plus(const range *x, LLVMValueRef a, LLVMValueRef b) {
   return LLVMBuildAdd(x->e->b, a, b, "");
 }
 
+/* Loads and stores of some lanes cost nothing. */
+static bool masks_lanes(const range *x) {
+  return x->e->vector_bytes == 64;
+}
+
 /* From here on before the loop at hand, until the builder is put back. */
 static LLVMBuilderRef go_before(const range *x) {
   const LLVMBuilderRef b = x->e->b;
@@ -362,7 +367,9 @@ static LLVMValueRef lane_place(const range *x, uint32_t i, cx_dtype type,
   return cxi_after(x->e, x->lanes_of[i], lane * (int64_t)cxi_dtype_bytes(type));
 }
 
-static void open_reductions(const range *x) {
+/* In memory, unless all lanes at once are a value to the end. */
+static void open_reductions(const range *x, int lanes_at_once) {
+  if (lanes_at_once == CXI_LANES && masks_lanes(x)) return;
   for (uint32_t i = 0; i < x->u->n_ops; i++) {
     if (!reduces_now(x, i)) continue;
     const cx_dtype type = reduced_type(x, &x->u->ops[i]);
@@ -381,18 +388,16 @@ static void add_to_lanes(const range *x, uint32_t i) {
   cxi_codegen *e = x->e;
   const cxi_op *op = &x->u->ops[i];
   const cx_dtype type = reduced_type(x, op);
-  const bool all = x->lanes == CXI_LANES;
-  const LLVMValueRef at =
-      cxi_element(e, type, x->lanes_of[i],
-                  LLVMBuildAnd(e->b, x->column, cxi_int(e, CXI_LANES - 1), ""));
-  const LLVMValueRef sum =
-      cxi_reduce_more(e, op->row->prim, type,
-                      all ? x->sums[i] : cxi_load(e, type, at, x->lanes),
-                      value(x, op, 0), x->lanes, x->mask);
-  if (all)
-    x->sums[i] = sum;
-  else
-    cxi_store(e, type, at, sum, x->lanes);
+  LLVMValueRef at = NULL;
+  if (x->lanes < CXI_LANES) {
+    at = cxi_element(
+        e, type, x->lanes_of[i],
+        LLVMBuildAnd(e->b, x->column, cxi_int(e, CXI_LANES - 1), ""));
+    x->sums[i] = cxi_load(e, type, at, x->lanes);
+  }
+  x->sums[i] = cxi_reduce_more(e, op->row->prim, type, x->sums[i],
+                               value(x, op, 0), x->lanes, x->mask);
+  if (at) cxi_store(e, type, at, x->sums[i], x->lanes);
 }
 
 /* Before the equations of a loop that takes all lanes at once, and after it;
@@ -513,7 +518,7 @@ static void emit_columns(range *x, LLVMValueRef first, LLVMValueRef end,
 static void emit_loop(range *x, LLVMValueRef column, LLVMValueRef column_end,
                       int lanes) {
   cxi_codegen *e = x->e;
-  if (e->vector_bytes == 64) {
+  if (masks_lanes(x)) {
     emit_columns(x, column, column_end, lanes, true);
     return;
   }
@@ -540,8 +545,9 @@ static void emit_row(range *x, LLVMValueRef column, LLVMValueRef column_end) {
   for (x->stage = 0; x->stage < x->n_stages; x->stage++) {
     emit_ops(x, true);
     if (!has_elements(x)) continue;
-    open_reductions(x);
-    emit_loop(x, column, column_end, find_lanes(x));
+    const int lanes = find_lanes(x);
+    open_reductions(x, lanes);
+    emit_loop(x, column, column_end, lanes);
     close_reductions(x);
   }
 }

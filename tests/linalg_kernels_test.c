@@ -207,7 +207,53 @@ static void reflect_all(const cxi_linalg_kernels *set, int64_t m, int64_t n,
   set->reflect(m, n, out, out + m * n, pivoting ? order : NULL, work);
   double *q = out + m * n + k;
   memcpy(q, a, (size_t)(m * n) * sizeof *a);
-  set->apply_reflectors(m, n, out, out + m * n, n, q, work);
+  set->apply_reflectors(m, n, out, out + m * n, n, q, false, work);
+}
+
+/* q r is a, and q' q the identity, whether reflectors go one by one or not. */
+static void test_factors(void **state) {
+  (void)state;
+  static double tau[MOST];
+  for (int s = 0; s < N_SIZES; s++)
+    for (int t = 0; t <= s; t++) {
+      const int64_t m = sizes[s], n = sizes[t];
+      fill(m * n, a);
+      memcpy(want, a, (size_t)(m * n) * sizeof *a);
+      cxi_linalg_now()->reflect(m, n, a, tau, NULL, work);
+      for (int64_t i = 0; i < n * m; i++) got[i] = i % (m + 1) == 0;
+      cxi_linalg_now()->apply_reflectors(m, n, a, tau, n, got, true, work);
+      for (int64_t j = 0; j < n; j++)
+        for (int64_t i = 0; i < m; i++) {
+          double sum = 0;
+          for (int64_t k = 0; k <= j; k++) sum += got[k * m + i] * a[j * m + k];
+          assert_true(fabs(sum - want[j * m + i]) < 1e-13);
+        }
+      for (int64_t i = 0; i < n; i++)
+        for (int64_t j = 0; j < n; j++) {
+          double sum = 0;
+          for (int64_t k = 0; k < m; k++)
+            sum += got[i * m + k] * got[j * m + k];
+          assert_true(fabs(sum - (i == j)) < 1e-13);
+        }
+    }
+}
+
+/* Zeros that are known to stay are the same as those computed. */
+static void test_identity(void **state) {
+  (void)state;
+  static double tau[MOST];
+  for (int s = 0; s < N_SIZES; s++)
+    for (int t = 0; t < N_SIZES; t++)
+      for (int finite = 0; finite < 2; finite++) {
+        const int64_t m = sizes[s], n = sizes[t];
+        fill(m * n, a);
+        if (!finite && m * n > 0) a[m * n / 2] = INFINITY;
+        cxi_linalg_now()->reflect(m, n, a, tau, NULL, work);
+        for (int64_t i = 0; i < m * m; i++) got[i] = want[i] = i % (m + 1) == 0;
+        cxi_linalg_now()->apply_reflectors(m, n, a, tau, m, got, true, work);
+        cxi_linalg_now()->apply_reflectors(m, n, a, tau, m, want, false, work);
+        assert_bits(m * m, got, want);
+      }
 }
 
 static void test_reflectors(void **state) {
@@ -260,7 +306,8 @@ int main(void) {
   const struct CMUnitTest tests[] = {
     cmocka_unit_test(test_cholesky),   cmocka_unit_test(test_triangles),
     cmocka_unit_test(test_lu),         cmocka_unit_test(test_transpose),
-    cmocka_unit_test(test_reflectors), cmocka_unit_test(test_spectra),
+    cmocka_unit_test(test_reflectors), cmocka_unit_test(test_factors),
+    cmocka_unit_test(test_identity),   cmocka_unit_test(test_spectra),
   };
   print_message("instruction set: %s\n", cxi_isa_name(cxi_isa_now()));
   return cmocka_run_group_tests_name("linalg_kernels", tests, NULL, NULL);

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "primitives/linalg_kernels.h"
 #include "primitives/moves.h"
 
 /* -- infer ----------------------------------------------------------------- */
@@ -146,6 +147,11 @@ static void store_block(const cxi_block *b, matrix to) {
         cxi_element_set(to.type, at, from[j]);
     }
   }
+}
+
+int64_t cxi_reflect_work(int64_t m, int64_t n) {
+  const int64_t both = cxi_size_mul(2, cxi_size_add(m, n));
+  return cxi_size_mul(CXI_REFLECT_PANEL, cxi_size_add(both, CXI_REFLECT_PANEL));
 }
 
 int64_t cxi_blocks_workspace(const cxi_eval *e, const cxi_view *in,

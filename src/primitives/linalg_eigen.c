@@ -205,35 +205,37 @@ static void jvp_svd(const cxi_rule *r, const cx *in, const cx *dx, cx *out,
 /* Where the parts of an svd lie in `work`, for a tall (p, q). */
 typedef struct parts {
   int64_t p, q;
-  double *a, *tau, *row, *r, *jt, *u;
+  double *a, *tau, *r, *jt, *u, *room; /* a and u transposed */
 } parts;
 
-static parts parts_at(double *work, int64_t p, int64_t q) {
+static parts parts_at(double *work, int64_t p, int64_t q, int64_t columns) {
   parts w = { .p = p, .q = q, .a = work };
   w.tau = w.a + p * q;
-  w.row = w.tau + q;
-  w.r = w.row + p + q;
+  w.r = w.tau + q;
   w.jt = w.r + q * q;
   w.u = w.jt + q * q;
+  w.room = w.u + p * columns;
   return w;
 }
 
-/* The tall a = Q R, rows of R = J S Y': u = Q J in (p, columns), Y' in w.r. */
+/* The tall a = Q R, rows of R = J S Y': u' = (Q J)' in (columns, p), Y' in
+ * w.r. */
 static bool tall_svd(const parts *w, bool vectors, int64_t columns, double *s) {
   const int64_t p = w->p, q = w->q;
-  cxi_linalg_now()->reflect(p, q, w->a, w->tau, NULL, w->row);
+  cxi_linalg_now()->reflect(p, q, w->a, w->tau, NULL, w->room);
   for (int64_t i = 0; i < q; i++)
     for (int64_t j = 0; j < q; j++) {
-      w->r[i * q + j] = j < i ? 0 : w->a[i * q + j];
+      w->r[i * q + j] = j < i ? 0 : w->a[j * p + i];
       w->jt[i * q + j] = i == j;
     }
   if (!cxi_linalg_now()->orthogonalise(q, w->r, vectors ? w->jt : NULL, s))
     return false;
   if (!vectors) return true;
-  for (int64_t i = 0; i < p; i++)
-    for (int64_t j = 0; j < columns; j++)
-      w->u[i * columns + j] = i < q && j < q ? w->jt[j * q + i] : i == j;
-  cxi_linalg_now()->apply_reflectors(p, q, w->a, w->tau, columns, w->u, w->row);
+  for (int64_t j = 0; j < columns; j++)
+    for (int64_t i = 0; i < p; i++)
+      w->u[j * p + i] = i < q && j < q ? w->jt[j * q + i] : i == j;
+  cxi_linalg_now()->apply_reflectors(p, q, w->a, w->tau, columns, w->u, false,
+                                     w->room);
   return true;
 }
 
@@ -242,12 +244,13 @@ static void run_svd(const void *rule, const cxi_block *in, const cxi_block *out,
   const params *p = rule;
   const int64_t m = in->m, n = in->n;
   const bool wide = m < n;
-  const parts w = parts_at(work, wide ? n : m, wide ? m : n);
-  const int64_t columns = p->full ? w.p : w.q;
+  const int64_t tall = wide ? n : m, least = wide ? m : n;
+  const int64_t columns = p->full ? tall : least;
+  const parts w = parts_at(work, tall, least, columns);
   if (wide)
-    cxi_linalg_now()->transpose(m, n, in->at, w.a);
-  else
     memcpy(w.a, in->at, (size_t)(m * n) * sizeof(double));
+  else
+    cxi_linalg_now()->transpose(m, n, in->at, w.a);
   const double scale = scale_down(m * n, w.a);
   if (isnan(scale) || !tall_svd(&w, p->vectors, columns, out[0].at)) {
     fill(out, p->vectors ? 3 : 1, NAN);
@@ -257,9 +260,9 @@ static void run_svd(const void *rule, const cxi_block *in, const cxi_block *out,
   if (!p->vectors) return;
   if (wide) { /* a' = u s y', so a = y s u' */
     cxi_linalg_now()->transpose(w.q, w.q, w.r, out[1].at);
-    cxi_linalg_now()->transpose(w.p, columns, w.u, out[2].at);
+    memcpy(out[2].at, w.u, (size_t)(w.p * columns) * sizeof(double));
   } else {
-    memcpy(out[1].at, w.u, (size_t)(w.p * columns) * sizeof(double));
+    cxi_linalg_now()->transpose(columns, w.p, w.u, out[1].at);
     memcpy(out[2].at, w.r, (size_t)(w.q * w.q) * sizeof(double));
   }
 }
@@ -274,11 +277,12 @@ static int64_t workspace_svd(const cxi_eval *e, const cxi_view *in,
   const cx_dims *s = &in->type.shape;
   const int64_t m = s->d[s->n - 2], n = s->d[s->n - 1];
   const int64_t tall = m > n ? m : n, least = m > n ? n : m;
-  const int64_t columns = p->vectors ? (p->full ? tall : least) : 0;
+  const int64_t columns = p->full ? tall : least;
   int64_t work = cxi_size_mul(m, n);
   work = cxi_size_add(work, cxi_size_mul(2, cxi_size_mul(least, least)));
   work = cxi_size_add(work, cxi_size_mul(tall, columns));
-  work = cxi_size_add(work, cxi_size_mul(2, cxi_size_add(tall, least)));
+  work = cxi_size_add(work, least);
+  work = cxi_size_add(work, cxi_reflect_work(tall, tall));
   return cxi_blocks_workspace(e, in, out, 2, work);
 }
 

@@ -259,22 +259,23 @@ static void jvp_qr(const cxi_rule *r, const cx *in, const cx *dx, cx *out,
   dout[1] = cxi_concatenate(last, 2, (cx[]){ dr, rest });
 }
 
-/* work: a, the reflectors' factors, a row. */
+/* work: a and q, both transposed, the reflectors' factors, room for them. */
 static void run_qr(const void *rule, const cxi_block *in, const cxi_block *out,
                    double *work) {
   const params *p = rule;
   const int64_t m = in->m, n = in->n, k = out->n;
-  double *q = out[0].at, *r = out[1].at, *tau = work + m * n;
-  double *row = tau + lesser(m, n);
-  memcpy(work, in->at, (size_t)(m * n) * sizeof(double));
-  cxi_linalg_now()->reflect(m, n, work, tau, p->pivoting ? out[2].at : NULL,
-                            row);
+  const cxi_linalg_kernels *kernels = cxi_linalg_now();
+  double *r = out[1].at, *a = work, *q = a + m * n, *tau = q + m * k;
+  double *room = tau + lesser(m, n);
+  kernels->transpose(m, n, in->at, a);
+  kernels->reflect(m, n, a, tau, p->pivoting ? out[2].at : NULL, room);
   for (int64_t i = 0; i < k; i++)
     for (int64_t j = 0; j < n; j++)
-      r[i * n + j] = j < i || i >= m ? 0 : work[i * n + j];
-  for (int64_t i = 0; i < m; i++)
-    for (int64_t j = 0; j < k; j++) q[i * k + j] = i == j;
-  cxi_linalg_now()->apply_reflectors(m, n, work, tau, k, q, row);
+      r[i * n + j] = j < i || i >= m ? 0 : a[j * m + i];
+  for (int64_t i = 0; i < k; i++)
+    for (int64_t j = 0; j < m; j++) q[i * m + j] = i == j;
+  kernels->apply_reflectors(m, n, a, tau, k, q, true, room);
+  kernels->transpose(k, m, q, out[0].at);
 }
 
 static bool evaluate_qr(cxi_eval *e, const cxi_view *in, cxi_view *out) {
@@ -285,9 +286,11 @@ static int64_t workspace_qr(const cxi_eval *e, const cxi_view *in,
                             const cxi_view *out) {
   const cx_dims *s = &in->type.shape;
   const int64_t m = s->d[s->n - 2], n = s->d[s->n - 1];
-  const int64_t vectors = cxi_size_add(cxi_size_mul(2, m), cxi_size_mul(2, n));
-  return cxi_blocks_workspace(e, in, out, 2,
-                              cxi_size_add(cxi_size_mul(m, n), vectors));
+  const int64_t k = out->type.shape.d[out->type.shape.n - 1];
+  const int64_t both = cxi_size_add(cxi_size_mul(m, n), cxi_size_mul(m, k));
+  const int64_t room =
+      cxi_size_add(lesser(m, n), cxi_reflect_work(m, n > k ? n : k));
+  return cxi_blocks_workspace(e, in, out, 2, cxi_size_add(both, room));
 }
 
 static const char *const examples_qr[] = {

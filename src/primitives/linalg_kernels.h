@@ -16,7 +16,7 @@ typedef struct cxi_triangle_of {
   bool lower, transpose, unit;
 } cxi_triangle_of;
 
-enum { CXI_LU_PANEL = 16 }; /* columns */
+enum { CXI_LU_PANEL = 16, CXI_REFLECT_PANEL = 16 }; /* columns */
 
 typedef struct cxi_linalg_kernels {
   /* (m, n) to (n, m). */
@@ -38,17 +38,20 @@ typedef struct cxi_linalg_kernels {
    * leading blocks of a are as far from singular as they can be. */
   double (*determinant)(int64_t n, double *a, double *rows, double *columns);
 
-  /* Householder: a (m, n) becomes R, with the reflectors below its diagonal
-   * and their factors in tau[0..min(m,n)-1]; work: n. As in LAPACK, a column
-   * that has nothing below the diagonal is not reflected. With `order` (n), not
-   * NULL, the column that is the longest from row k on comes first at each k,
-   * as order then says. */
+  /* Householder, of a (m, n) given as a' (n, m): its columns become those of
+   * R, with the reflectors below its diagonal and their factors in
+   * tau[0..min(m,n)-1]. As in LAPACK, a column that has nothing below the
+   * diagonal is not reflected. With `order` (n), not NULL, the column that is
+   * the longest from row k on comes first at each k, as order then says.
+   * work: CXI_REFLECT_PANEL (2 m + 2 n + CXI_REFLECT_PANEL). */
   void (*reflect)(int64_t m, int64_t n, double *a, double *tau, double *order,
                   double *work);
-  /* q (m, c) becomes H0 H1 ... q for the reflectors of a (m, n); work: c. */
+  /* q (m, c), given as q' (c, m), becomes H0 H1 ... q for the reflectors of a
+   * (m, n). identity: q is the identity's first columns. work: as above, with
+   * c for n. */
   void (*apply_reflectors)(int64_t m, int64_t n, const double *a,
                            const double *tau, int64_t c, double *q,
-                           double *work);
+                           bool identity, double *work);
 
   /* The symmetric s (n, n), destroyed, = v diag(w) v', w ascending; false (and
    * nothing to be used) if it does not converge. vt: v transposed; work: 2 n. */

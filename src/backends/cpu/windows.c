@@ -14,6 +14,7 @@
 enum {
   TASK = 1 << 15,     /* bytes of a task at least */
   TASKS_A_THREAD = 2, /* of a scatter: places are not used evenly */
+  ACROSS = 256,       /* positions of a task that takes them side by side */
   COPY = 1 << 18,     /* bytes of a task that copies */
   SHARED = 1 << 24,   /* bytes of an array that several tasks scatter to */
   LINE = 64           /* bytes that no two tasks share */
@@ -204,6 +205,8 @@ static bool run(const void *state, char *const *bases, cxi_running *running_) {
   const int64_t bytes = x->count << x->size;
   if (x->w.gathers) {
     r.chunk = cxi_divide_up(TASK, bytes);
+    if (x->by_elements && r.chunk < ACROSS)
+      r.chunk = threads > 1 ? ACROSS : TASK;
     const int64_t tasks = cxi_divide_up(x->n, r.chunk);
     cxi_parallel(threads, tasks, gather_task, &r);
     return true;

@@ -10,6 +10,7 @@
 
 #include "backends/cpu/code_object.h"
 #include "base/build.h"
+#include "base/isa.h"
 #include "base/store.h"
 #include "support/loops.h"
 
@@ -242,6 +243,32 @@ CX_DEF(looping_alone, x) {
   return cx_fori(0, 40, CX_FN(step), x);
 }
 
+CX_DEF(passing, x) {
+  return cx_sub(cx_exp(cx_mul(x, 0.5)), x);
+}
+
+/* The plan names what runs as code, once it does. */
+static void test_plan(void **state) {
+  (void)state;
+  if (!loops_there()) skip();
+  cx_ctx *ctx = cx_open("cpu", .loops = CX_LOOPS_NOW);
+  {
+    CX_SCOPE;
+    cx x = cx_linspace(-1, 1, 5000, CX_F32);
+    cx_fn pass = cx_jit(CX_FN(passing)), loop = cx_jit(CX_FN(looping_alone));
+    cx y = cx_linspace(-1, 1, 3, CX_F64);
+    assert_null(strstr(cx_plan(pass, x), "code:"));
+    (void)cx_data(cx_call(pass, x));
+    (void)cx_data(cx_call(loop, y));
+    assert_good();
+    if (cxi_isa_now() != CXI_ISA_BASE)
+      assert_non_null(strstr(cx_plan(pass, x), "code: mul exp sub, "));
+    assert_non_null(strstr(cx_plan(loop, y), "code: scan, "));
+    assert_true(cx_ok());
+  }
+  cx_close(ctx);
+}
+
 static void test_reports(void **state) {
   (void)state;
   assert_string_equal(cx_cache_summary(), ""); /* without a context */
@@ -291,7 +318,8 @@ int main(int argc, char **argv) {
     cmocka_unit_test_setup_teardown(test_object, loops_begin, loops_end),
     cmocka_unit_test_setup_teardown(test_foreign_content, loops_begin,
                                     loops_end),
-    cmocka_unit_test_setup_teardown(test_reports, loops_begin, loops_end)
+    cmocka_unit_test_setup_teardown(test_reports, loops_begin, loops_end),
+    cmocka_unit_test_setup_teardown(test_plan, loops_begin, loops_end)
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -20,7 +20,8 @@ extern "C" {
 /* The buffer plan of the compiled program: the peak in bytes of what lies
  * between arguments and results, the bytes of the results that take no donated
  * argument's place, then a line for each of the largest buffers with its type,
- * lifetime and source line. */
+ * lifetime and source line; and one for each loop and pass that runs as
+ * generated code by now: "code: add mul exp, file.c:12". */
 #define cx_plan(...) cx_plan_(CX_WITH(__VA_ARGS__), CX_AT)
 CX_API const char *cx_plan_(cx_fn f, int n, const cx *args, const char *at);
 CX_API const char *cx_jaxpr_(cx_fn f, int n, const cx *args, const char *at);

@@ -210,6 +210,10 @@ const char *cxi_executable_plan(const cxi_executable *exe) {
   return exe->plan.report;
 }
 
+const char *cxi_executable_report(const cxi_executable *exe, cxi_arena *arena) {
+  return cxi_hot_report(exe->kept.hots, arena, exe->plan.report);
+}
+
 size_t cxi_executable_peak(const cxi_executable *exe) {
   return exe->plan.peak_bytes;
 }

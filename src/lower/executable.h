@@ -33,6 +33,9 @@ int cxi_executable_alias(const cxi_executable *exe, uint32_t j);
  * the bytes of the outputs that alias no input, then the largest buffers with
  * type, lifetime, source line and scope. */
 const char *cxi_executable_plan(const cxi_executable *exe);
+/* The plan, then a line for each loop and pass that now runs as generated code:
+ * its equations, source line and scope. In the arena; NULL without memory. */
+const char *cxi_executable_report(const cxi_executable *exe, cxi_arena *arena);
 size_t cxi_executable_peak(const cxi_executable *exe);
 size_t cxi_executable_bytes(const cxi_executable *exe); /* of its own memory */
 uint32_t cxi_executable_steps(const cxi_executable *exe);

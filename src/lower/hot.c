@@ -11,6 +11,8 @@ struct cxi_hot {
 
 static void keep_loop(cxi_unit *to, const cxi_unit *loop) {
   *to = (cxi_unit){ .kind = loop->kind,
+                    .site = loop->site,
+                    .scope = loop->scope,
                     .row = loop->row,
                     .params = loop->params,
                     .n_operands = loop->n_operands,
@@ -24,6 +26,8 @@ static bool keep_pass(cxi_unit *to, const cxi_unit *pass, cxi_arena *arena) {
   size_t n_sources = 0;
   for (uint32_t i = 0; i < pass->n_ops; i++) n_sources += pass->ops[i].n_in;
   *to = (cxi_unit){ .kind = pass->kind,
+                    .site = pass->site,
+                    .scope = pass->scope,
                     .n_operands = pass->n_operands,
                     .n_results = pass->n_results,
                     .n_ops = pass->n_ops,
@@ -56,6 +60,33 @@ cxi_hot *cxi_hot_make(const cxi_unit *unit, const cxi_coder *coder,
   hot->next = *list;
   *list = hot;
   return hot;
+}
+
+static const char *report_unit(const cxi_unit *u, cxi_arena *arena,
+                               const char *text) {
+  const char *site = cxi_name_text(u->site), *scope = cxi_name_text(u->scope);
+  text = cxi_arena_print(arena, "%scode:", text);
+  if (u->kind != CXI_UNIT_FUSED)
+    text = text ? cxi_arena_print(arena, "%s %s", text,
+                                  cxi_prim_name(u->row->prim))
+                : NULL;
+  for (uint32_t i = 0; text && i < u->n_ops; i++)
+    text = cxi_arena_print(arena, "%s %s", text,
+                           cxi_prim_name(u->ops[i].row->prim));
+  return text ? cxi_arena_print(arena, "%s%s%s%s%s\n", text, *site ? ", " : "",
+                                site, *scope ? " " : "", scope)
+              : NULL;
+}
+
+/* The list begins with the last. */
+const char *cxi_hot_report(const cxi_hot *list, cxi_arena *arena,
+                           const char *text) {
+  if (!list || !text) return text;
+  text = cxi_hot_report(list->next, arena, text);
+  const cxi_code *code =
+      atomic_load_explicit(&list->coding.ready, memory_order_acquire);
+  return text && code && code->entry ? report_unit(&list->unit, arena, text)
+                                     : text;
 }
 
 void cxi_hot_release(cxi_hot *list) {

@@ -23,6 +23,10 @@ typedef struct cxi_hot cxi_hot;
  * without memory. */
 cxi_hot *cxi_hot_make(const cxi_unit *unit, const cxi_coder *coder,
                       cxi_arena *arena, cxi_hot **list);
+/* `text`, in the arena, and a line for each unit of the list whose code is
+ * there: its equations, source line and scope; NULL without memory. */
+const char *cxi_hot_report(const cxi_hot *list, cxi_arena *arena,
+                           const char *text);
 /* Gives back the code of all in the list. */
 void cxi_hot_release(cxi_hot *list);
 

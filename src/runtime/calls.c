@@ -210,6 +210,15 @@ static void remember(const cxi_invocation *call, cxi_executable *exe) {
   cxi_mutex_unlock(&lock);
 }
 
+cxi_executable *cxi_calls_kept(const cxi_invocation *call) {
+  cxi_mutex_lock(&lock);
+  const cxi_compiled *kept = call->entry->compiled;
+  cxi_executable *exe =
+      kept && kept->exe ? cxi_executable_retain(kept->exe) : NULL;
+  cxi_mutex_unlock(&lock);
+  return exe;
+}
+
 cxi_executable *cxi_calls_executable(const cxi_invocation *call,
                                      const struct cxi_backend *backend,
                                      const bool *donate, cxi_error *error) {

@@ -22,4 +22,7 @@ cxi_executable *cxi_calls_executable(const cxi_invocation *call,
                                      const struct cxi_backend *backend,
                                      const bool *donate, cxi_error *error);
 
+/* What the call has compiled, a reference; NULL: nothing that is still kept. */
+cxi_executable *cxi_calls_kept(const cxi_invocation *call);
+
 #endif

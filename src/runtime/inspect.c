@@ -209,12 +209,16 @@ static char *plan(const cxi_invocation *c) {
   const bool donates = jit && c->f->code->as.jit.donate;
   const bool *donate = donates ? cxi_calls_donation(c) : NULL;
   if (donates && !donate) return NULL;
-  cxi_executable *exe =
-      cxi_executable_for(c->entry->program, backend, donate, NULL, &error);
+  cxi_executable *exe = cxi_calls_kept(c);
+  if (!exe)
+    exe = cxi_executable_for(c->entry->program, backend, donate, NULL, &error);
   if (!exe) cxi_report_error(c->f->code->name, &error);
-  char *text = exe ? cxi_copy_string(cxi_executable_plan(exe)) : NULL;
+  cxi_arena arena = { 0 };
+  const char *text = exe ? cxi_executable_report(exe, &arena) : NULL;
+  char *copy = text ? cxi_copy_string(text) : NULL;
+  cxi_arena_free(&arena);
   cxi_executable_release(exe);
-  return text;
+  return copy;
 }
 
 const char *cx_plan_(cx_fn f, int n, const cx *args, const char *at) {

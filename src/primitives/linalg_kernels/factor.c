@@ -171,6 +171,10 @@ static void eliminate(int64_t m, int64_t n, int64_t columns, double *a,
 }
 
 static void lu(int64_t m, int64_t n, double *a, double *pivot, double *work) {
+  if (n <= PANEL) {
+    factor_panel(m, n, a, pivot);
+    return;
+  }
   for (int64_t k = 0; k < m && k < n; k += PANEL) {
     const int64_t width = lesser(PANEL, n - k);
     const int64_t rows = m - k, pivots = lesser(width, rows);

@@ -200,7 +200,7 @@ static void place_root(planning *p, uint32_t root) {
 
 /* Buffers for results and workspaces in the order in which they begin; false if
  * there cannot be as much. */
-static bool collect_buffers(planning *p) {
+static bool collect_buffers(planning *p, cxi_arena *arena) {
   cxi_schedule *s = p->s;
   uint32_t literal = 0;
   for (uint32_t v = 0; v < s->graph.n_values; v++) {
@@ -218,7 +218,7 @@ static bool collect_buffers(planning *p) {
         unit->kind == CXI_UNIT_NONE ? 0
         : unit->kind == CXI_UNIT_ONE && cxi_is_loop(unit->row->prim)
             ? cxi_loop_workspace(unit)
-            : p->backend->workspace(unit);
+            : p->backend->workspace(unit, arena);
     if (!unit->workspace_bytes) continue;
     if (unit->workspace_bytes == CXI_NO_WORKSPACE) return false;
     unit->workspace = (cxi_ref){ CXI_BASE_SLAB, (int64_t)p->n_buffers };
@@ -354,7 +354,7 @@ static bool plan_buffers(planning *p, cxi_arena *arena, cxi_plan *out) {
   find_lifetimes(p);
   find_reuse(p);
   take_donated(p);
-  if (!collect_buffers(p)) return false;
+  if (!collect_buffers(p, arena)) return false;
   const size_t peak = cxi_place_intervals(p->buffers, p->n_buffers);
   if (peak == SIZE_MAX) return false;
   set_addresses(p);

@@ -76,6 +76,7 @@ typedef struct cxi_unit {
   /* both */
   size_t workspace_bytes;
   cxi_ref workspace;
+  void *prepared; /* by the backend's `workspace` for its `compile` */
 } cxi_unit;
 
 /* The type of what the operation of a fused unit takes as operand k. */
@@ -132,8 +133,9 @@ typedef struct cxi_backend {
   cxi_reads_views *reads_views;
   int64_t row_limit; /* the longest row that fuses with its sum */
   /* Bytes of memory the unit needs while it runs, 64-aligned;
-   * CXI_NO_WORKSPACE: more than there can be, or no memory to tell. */
-  size_t (*workspace)(const cxi_unit *unit);
+   * CXI_NO_WORKSPACE: more than there can be, or no memory to tell. Before
+   * buffers have places; what it leaves in unit->prepared is in the arena. */
+  size_t (*workspace)(cxi_unit *unit, cxi_arena *arena);
   /* May result 0 take operand k's buffer, k being in the row's in_place? */
   bool (*in_place)(const cxi_unit *unit, uint32_t k);
   /* What outlives the call is in the arena. False with *error. */

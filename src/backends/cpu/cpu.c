@@ -39,9 +39,9 @@ static bool is_reduction(const cxi_unit *unit) {
   return unit->row->form == CXI_FORM_REDUCE && cxi_cpu_reduce_takes(unit);
 }
 
-static size_t workspace(const cxi_unit *unit) {
+static size_t workspace(cxi_unit *unit, cxi_arena *arena) {
   if (cxi_cpu_move_takes(unit) || cxi_cpu_windows_takes(unit)) return 0;
-  if (unit->kind == CXI_UNIT_FUSED) return cxi_cpu_fused_workspace(unit);
+  if (unit->kind == CXI_UNIT_FUSED) return cxi_cpu_fused_workspace(unit, arena);
   if (is_product(unit)) return cxi_cpu_product_workspace(unit);
   if (is_convolution(unit)) return cxi_cpu_conv_workspace(unit);
   if (is_reduction(unit) || cxi_cpu_reduce_window_takes(unit)) return 0;

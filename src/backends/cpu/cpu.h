@@ -26,7 +26,7 @@ bool cxi_cpu_evaluates(const cxi_row *row, uint32_t n_in, const cxi_view *in,
 /* -- the families, for cpu.c: each compiles the units it takes ------------- */
 
 /* fused.c */
-size_t cxi_cpu_fused_workspace(const cxi_unit *unit);
+size_t cxi_cpu_fused_workspace(cxi_unit *unit, cxi_arena *arena);
 bool cxi_cpu_fused(const cxi_unit *unit, cxi_arena *arena, cxi_thunk *out,
                    cxi_error *error);
 /* product.c: dot_general of floats and of integers of up to 32 bits, if the

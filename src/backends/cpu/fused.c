@@ -222,14 +222,11 @@ bool cxi_pass_run(const void *state, char *const *bases, cxi_running *run) {
                        "%s", r.error.text);
 }
 
-size_t cxi_cpu_fused_workspace(const cxi_unit *unit) {
-  cxi_arena arena = { 0 };
-  const cxi_pass *f = cxi_pass_build(unit, &arena);
-  const size_t bytes = f && f->scratch_bytes > CXI_STACK_SCRATCH
-                           ? f->scratch_bytes * (size_t)f->n_tasks
-                           : 0;
-  cxi_arena_free(&arena);
-  return bytes;
+size_t cxi_cpu_fused_workspace(cxi_unit *unit, cxi_arena *arena) {
+  const cxi_pass *f = unit->prepared = cxi_pass_build(unit, arena);
+  return f && f->scratch_bytes > CXI_STACK_SCRATCH
+             ? f->scratch_bytes * (size_t)f->n_tasks
+             : 0;
 }
 
 /* Its generated code, if it comes to that. */
@@ -248,10 +245,9 @@ static bool set_hot(cxi_pass *f, const cxi_unit *unit, cxi_arena *arena) {
 
 bool cxi_cpu_fused(const cxi_unit *unit, cxi_arena *arena, cxi_thunk *out,
                    cxi_error *error) {
-  cxi_pass *f = cxi_pass_build(unit, arena);
-  if (!f || (f->scratch_bytes > CXI_STACK_SCRATCH &&
-             unit->workspace_bytes < f->scratch_bytes * (size_t)f->n_tasks))
-    return cxi_cpu_no_memory(error);
+  cxi_pass *f = unit->prepared;
+  if (!f) return cxi_cpu_no_memory(error);
+  cxi_pass_place(f, unit);
   if (unit->hot && !set_hot(f, unit, arena)) return cxi_cpu_no_memory(error);
   *out = (cxi_thunk){ cxi_pass_run, f };
   return true;

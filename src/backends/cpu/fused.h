@@ -22,10 +22,11 @@ typedef enum cxi_slot_kind {
 typedef struct cxi_slot {
   cxi_slot_kind kind;
   cx_dtype type;
-  uint32_t bytes; /* of an element */
-  bool per_row;   /* of a register: holds the block's rows */
-  cxi_ref at;     /* of memory */
-  size_t offset;  /* of a register, in the scratch buffer */
+  uint32_t bytes;             /* of an element */
+  bool per_row;               /* of a register: holds the block's rows */
+  const cxi_operand *operand; /* of memory: whose; while it is compiled */
+  cxi_ref at;                 /* of memory */
+  size_t offset;              /* of a register, in the scratch buffer */
 } cxi_slot;
 
 typedef enum cxi_step_kind {
@@ -62,7 +63,7 @@ typedef struct cxi_pass {
   int64_t block_rows, block_n; /* block_n < n only if block_rows == 1 */
   int64_t n_blocks, task_blocks, n_tasks;
   uint32_t n_slots, n_steps, n_once; /* the first n_once steps: once */
-  const cxi_slot *slots;
+  cxi_slot *slots;
   const cxi_step *steps;
   size_t scratch_bytes;
   size_t workspace; /* where in the scratch that of evaluations begins */
@@ -77,8 +78,10 @@ typedef struct cxi_pass {
 
 enum { CXI_STACK_SCRATCH = 65536 };
 
-/* fused_build.c: NULL without memory. Addresses are those the unit has now. */
+/* fused_build.c: NULL without memory. Before buffers have places; those are
+ * told once they do. */
 cxi_pass *cxi_pass_build(const cxi_unit *unit, cxi_arena *arena);
+void cxi_pass_place(cxi_pass *pass, const cxi_unit *unit);
 /* fused.c */
 bool cxi_pass_run(const void *state, char *const *bases, cxi_running *running);
 

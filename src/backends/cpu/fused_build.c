@@ -80,7 +80,7 @@ static uint32_t memory_slot(building *b, const cxi_operand *o,
   return add_slot(b, (cxi_slot){ .kind = kind,
                                  .type = o->type.type,
                                  .per_row = kind == CXI_SLOT_ROWS,
-                                 .at = o->at });
+                                 .operand = o });
 }
 
 /* A register filled from memory by a step of movement. */
@@ -450,7 +450,6 @@ static bool build(building *b) {
   f->steps = steps;
   f->n_slots = b->n_slots;
   f->n_steps = b->n_steps;
-  f->scratch = b->unit->workspace;
   find_tasks(f);
   return true;
 }
@@ -464,4 +463,13 @@ cxi_pass *cxi_pass_build(const cxi_unit *unit, cxi_arena *arena) {
   const bool ok = b.f && build(&b);
   cxi_scratch_reset(mark);
   return ok ? b.f : NULL;
+}
+
+void cxi_pass_place(cxi_pass *pass, const cxi_unit *unit) {
+  for (uint32_t i = 0; i < pass->n_slots; i++) {
+    cxi_slot *slot = &pass->slots[i];
+    if (slot->operand) slot->at = slot->operand->at;
+    slot->operand = NULL;
+  }
+  pass->scratch = unit->workspace;
 }

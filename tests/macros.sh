@@ -1,13 +1,18 @@
 #!/bin/bash
 # macros.sh BUILD - what the compiler says of calls that lack something: a name
-# that tells what; and short calls compile without a warning, as C11.
+# that tells what; and short calls compile without a warning, as C11, beside
+# macros of the user's.
 room=$(mktemp -d)
 trap 'rm -rf "$room"' EXIT
 flags="-std=c11 -Wall -Wextra -Wpedantic -Wshadow -Werror -Iinclude"
 broken=0
+users=
+for name in ONE MANY NONE SOME ANY TOO_MANY N T A B I PI; do
+  users+="#define $name ($name is not Calx)"$'\n'
+done
 compile() { # CODE: as the body of a function
-  printf '#include "calx.h"\nCX_DEF(f) { return cx_ones(CX_F32); }\n%s { %s }\n' \
-    'void test(cx x, cx k); void test(cx x, cx k)' \
+  printf '%s#include "calx.h"\nCX_DEF(f) { return cx_ones(CX_F32); }\n%s { %s }\n' \
+    "$users" 'void test(cx x, cx k); void test(cx x, cx k)' \
     "cx r = $1; (void)x, (void)k, (void)r, (void)CX_FN(f);" >"$room/a.c"
   ${CC:-cc} $flags -fsyntax-only "$room/a.c" 2>&1
 }
@@ -18,7 +23,10 @@ for call in 'cx_zeros(CX_F32)' 'cx_full(x, CX_F32)' 'cx_normal(k, CX_F32)' \
   'cx_call(CX_FN(f))' 'cx_spec(CX_F32)' 'cx_tuple()' 'cx_dict()' \
   'cx_tuple(cx_tuple(), (x), -1, cx_dict("a", cx_tuple(k, 1)))' \
   'cx_at_set(x, (), 1)' 'cx_at_get(x, ())' 'cx_index(x, (1))' \
-  'cx_pad(x, 0, (1, 2))' 'cx_pad_by(x, CX_PAD_WRAP, (1, 2), (0, 1))'; do
+  'cx_pad(x, 0, (1, 2))' 'cx_pad_by(x, CX_PAD_WRAP, (1, 2), (0, 1))' \
+  'cx_sum(x)' 'cx_sum(x, -1)' 'cx_sum(x, CX_AXES(0, 1), .keepdims = true)' \
+  'cx_call(CX_FN(f), x, k)' 'cx_dict("a", x, "b", 2)' 'cx_index(x, 0, CX_ALL)' \
+  'cx_stack(0, x, 1)' 'cx_concat(0, x)' 'cx_zeros(CX_F32, 2, 3)'; do
   if ! out=$(compile "$call"); then
     echo "macros: $call: $out"
     broken=1
@@ -47,5 +55,8 @@ lacks CX_PAIRS_ARE_MISSING 'cx_pad_by(x, CX_PAD_EDGE)'
 lacks CX_A_VALUE_IS_MISSING 'cx_dict("w")'
 lacks CX_A_VALUE_IS_MISSING 'cx_dict("w", x, "b")'
 lacks CX_AXIS_NAMES_ARE_MISSING 'cx_psum(x)'
+x16=x,x,x,x,x,x,x,x,x,x,x,x,x,x,x,x
+lacks TOO_MANY "cx_tuple($x16,$x16,x)"
+lacks TOO_MANY "cx_stack(0,$x16,$x16,x)"
 [ $broken = 0 ] && echo "short calls compile, others say what lacks"
 exit $broken

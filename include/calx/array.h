@@ -14,8 +14,8 @@ extern "C" {
  * cx_from(((float[]){ 1, 2, 3, 4 }), 2, 2). Without sizes: a scalar, as in all
  * functions that end in the sizes of what they make, cx_zeros(CX_F32). */
 #define cx_from(...) CX_CAT(CX_FROM_, CX_MANY(__VA_ARGS__))(__VA_ARGS__)
-#define CX_FROM_ONE(p) cx_from_((p), CX_DTYPE_OF(p), CX_SCALAR, CX_AT)
-#define CX_FROM_MANY(p, ...) \
+#define CX_FROM_1(p) cx_from_((p), CX_DTYPE_OF(p), CX_SCALAR, CX_AT)
+#define CX_FROM_2_OR_MORE(p, ...) \
   cx_from_((p), CX_DTYPE_OF(p), CX_DIMS(__VA_ARGS__), CX_AT)
 /* cx_array(float, 1, 2, 3): jnp.array([1., 2., 3.]); reshape for more axes. */
 #define cx_array(T, ...)                                                   \

@@ -65,9 +65,9 @@ typedef struct cx_tiled_opt {
   CX_NARG(__VA_ARGS__), (const char *const[]){ __VA_ARGS__ }
 #define CX_COLLECT_(kind, ...) \
   CX_CAT(CX_COLLECT_, CX_MANY(__VA_ARGS__))(kind, __VA_ARGS__)
-#define CX_COLLECT_ONE(kind, tree) \
+#define CX_COLLECT_1(kind, tree) \
   cx_collective_((kind), CX_A(tree), 0, CX_AXIS_NAMES_ARE_MISSING, CX_AT)
-#define CX_COLLECT_MANY(kind, tree, ...) \
+#define CX_COLLECT_2_OR_MORE(kind, tree, ...) \
   cx_collective_((kind), CX_A(tree), CX_NAMES_(__VA_ARGS__), CX_AT)
 #define CX_TILED_(fn, tree, name, axis, ...) \
   fn(CX_A(tree), (name), (axis), CX_OPT(cx_tiled_opt, __VA_ARGS__), CX_AT)

@@ -39,17 +39,17 @@ typedef struct cx_while_opt {
 #define cx_cond(pred, then_fn, ...)                 \
   CX_CAT(CX_COND_, CX_MANY(__VA_ARGS__))            \
   (pred, then_fn, __VA_ARGS__)
-#define CX_COND_ONE(pred, then_fn, else_fn) \
+#define CX_COND_1(pred, then_fn, else_fn) \
   cx_switch_(true, CX_A(pred), 2, (const cx_fn[]){ (else_fn), (then_fn) }, \
              0, NULL, CX_AT)
-#define CX_COND_MANY(pred, then_fn, else_fn, ...) \
+#define CX_COND_2_OR_MORE(pred, then_fn, else_fn, ...) \
   cx_switch_(true, CX_A(pred), 2, (const cx_fn[]){ (else_fn), (then_fn) }, \
              CX_AS(__VA_ARGS__), CX_AT)
 #define cx_switch(i, ...) \
   CX_CAT(CX_SWITCH_, CX_MANY(__VA_ARGS__))(i, __VA_ARGS__)
-#define CX_SWITCH_ONE(i, fns) \
+#define CX_SWITCH_1(i, fns) \
   cx_switch_(false, CX_A(i), CX_FNS fns, 0, NULL, CX_AT)
-#define CX_SWITCH_MANY(i, fns, ...) \
+#define CX_SWITCH_2_OR_MORE(i, fns, ...) \
   cx_switch_(false, CX_A(i), CX_FNS fns, CX_AS(__VA_ARGS__), CX_AT)
 #define CX_FNS(...) CX_NARG(__VA_ARGS__), (const cx_fn[]){ __VA_ARGS__ }
 typedef struct cx_map_opt {
@@ -65,7 +65,7 @@ typedef struct cx_map_opt {
  * comes first. f uses no arrays but its arguments.
  *   CX_ETREE, CX_ESHAPE: f gives something else. CX_EINDEX: no such axis. */
 #define cx_reduce(f, xs, starts, axes) \
-  cx_reduce_by_((f), CX_A(xs), CX_A(starts), CX_DIMS_ONE(axes), CX_AT)
+  cx_reduce_by_((f), CX_A(xs), CX_A(starts), CX_DIMS_1(axes), CX_AT)
 typedef struct cx_assoc_opt {
   size_t size_;
   int axis;

@@ -54,8 +54,8 @@ CX_API cx cx_callback_(cx_host_fn f, cx specs, int n, const cx *args,
  * CX_EUSER: the format is wrong, or for another number of arrays. */
 #define cx_debug_print(...) \
   CX_CAT(CX_DEBUG_PRINT_, CX_MANY(__VA_ARGS__))(__VA_ARGS__)
-#define CX_DEBUG_PRINT_ONE(format) cx_debug_print_((format), 0, NULL, CX_AT)
-#define CX_DEBUG_PRINT_MANY(format, ...) \
+#define CX_DEBUG_PRINT_1(format) cx_debug_print_((format), 0, NULL, CX_AT)
+#define CX_DEBUG_PRINT_2_OR_MORE(format, ...) \
   cx_debug_print_((format), CX_AS(__VA_ARGS__), CX_AT)
 CX_API void cx_debug_print_(const char *format, int n, const cx *args,
                             const char *at);

@@ -27,11 +27,11 @@ typedef struct cx_def {
 #define CX_DEF(...) CX_CAT(CX_DEF_, CX_MANY(__VA_ARGS__))(static, __VA_ARGS__)
 #define CX_DEFINE(...) CX_CAT(CX_DEF_, CX_MANY(__VA_ARGS__))(, __VA_ARGS__)
 #define CX_DECLARE(...) CX_CAT(CX_DECLARE_, CX_MANY(__VA_ARGS__))(__VA_ARGS__)
-#define CX_DECLARE_ONE(f) struct cx f(void); extern const cx_def f##_def
-#define CX_DECLARE_MANY(f, ...) \
+#define CX_DECLARE_1(f) struct cx f(void); extern const cx_def f##_def
+#define CX_DECLARE_2_OR_MORE(f, ...) \
   struct cx f(CX_MAP(CX_PARAM, __VA_ARGS__)); extern const cx_def f##_def
 #define CX_PARAM(x) struct cx x
-#define CX_DEF_ONE(storage, f)                                            \
+#define CX_DEF_1(storage, f)                                            \
   storage struct cx f(void);                                              \
   static struct cx f##_call(const struct cx *a_, const void *e_) {        \
     (void)a_, (void)e_;                                                   \
@@ -41,7 +41,7 @@ typedef struct cx_def {
     #f, "", CX_AT, 0, NULL, f##_call                                      \
   };                                                                      \
   storage struct cx f(void)
-#define CX_DEF_MANY(storage, f, ...)                                      \
+#define CX_DEF_2_OR_MORE(storage, f, ...)                                      \
   storage struct cx f(CX_MAP(CX_PARAM, __VA_ARGS__));                     \
   static struct cx f##_call(const struct cx *a_, const void *e_) {        \
     (void)e_;                                                             \
@@ -61,15 +61,15 @@ typedef struct cx_def {
   CX_CAT(CX_DEF_ENV_, CX_MANY(__VA_ARGS__))(, f, T, __VA_ARGS__)
 #define CX_DECLARE_ENV(f, T, ...) \
   CX_CAT(CX_DECLARE_ENV_, CX_MANY(__VA_ARGS__))(f, T, __VA_ARGS__)
-#define CX_DECLARE_ENV_ONE(f, T, env)                                     \
+#define CX_DECLARE_ENV_1(f, T, env)                                     \
   typedef T f##_env;                                                      \
   struct cx f(const T *env);                                              \
   extern const cx_def f##_def
-#define CX_DECLARE_ENV_MANY(f, T, env, ...)                               \
+#define CX_DECLARE_ENV_2_OR_MORE(f, T, env, ...)                               \
   typedef T f##_env;                                                      \
   struct cx f(const T *env, CX_MAP(CX_PARAM, __VA_ARGS__));               \
   extern const cx_def f##_def
-#define CX_DEF_ENV_ONE(storage, f, T, env)                                \
+#define CX_DEF_ENV_1(storage, f, T, env)                                \
   typedef T f##_env;                                                      \
   storage struct cx f(const T *env);                                      \
   static struct cx f##_call(const struct cx *a_, const void *e_) {        \
@@ -80,7 +80,7 @@ typedef struct cx_def {
     #f, "", CX_AT, 0, &cx_rec_##T, f##_call                               \
   };                                                                      \
   storage struct cx f(const T *env)
-#define CX_DEF_ENV_MANY(storage, f, T, env, ...)                          \
+#define CX_DEF_ENV_2_OR_MORE(storage, f, T, env, ...)                          \
   typedef T f##_env;                                                      \
   storage struct cx f(const T *env, CX_MAP(CX_PARAM, __VA_ARGS__));       \
   static struct cx f##_call(const struct cx *a_, const void *e_) {        \
@@ -104,8 +104,8 @@ CX_API cx_fn cx_fn_of_op_(const char *name, const char *at);
 
 /* cx_call(f, x, y, ...). With cx_spec arguments: shapes only (eval_shape). */
 #define cx_call(...) CX_CAT(CX_CALL_, CX_MANY(__VA_ARGS__))(__VA_ARGS__)
-#define CX_CALL_ONE(f) cx_call_((f), 0, NULL, CX_AT)
-#define CX_CALL_MANY(f, ...) cx_call_((f), CX_AS(__VA_ARGS__), CX_AT)
+#define CX_CALL_1(f) cx_call_((f), 0, NULL, CX_AT)
+#define CX_CALL_2_OR_MORE(f, ...) cx_call_((f), CX_AS(__VA_ARGS__), CX_AT)
 #define cx_call_n(f, n, args) cx_call_((f), (n), (args), CX_AT)
 CX_API cx cx_call_(cx_fn f, int n, const cx *args, const char *at);
 

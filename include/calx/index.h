@@ -63,8 +63,8 @@ static inline cx_ix cx_ix_same_(cx_ix ix) { return ix; }
              default: cx_ix_int_)(v);                                      \
   })
 #define CX_IXS(...) CX_CAT(CX_IXS_, CX_ANY(__VA_ARGS__))(__VA_ARGS__)
-#define CX_IXS_NONE(...) 0, NULL
-#define CX_IXS_SOME(...) \
+#define CX_IXS_0(...) 0, NULL
+#define CX_IXS_1_OR_MORE(...) \
   CX_NARG(__VA_ARGS__), (const cx_ix[]){ CX_MAP(CX_IX, __VA_ARGS__) }
 typedef enum cx_mode {
   CX_DEFAULT, CX_CLIP, CX_DROP, CX_FILL, CX_IN_BOUNDS
@@ -81,8 +81,8 @@ typedef enum cx_at_kind {
 } cx_at_kind;
 #define cx_index(...) \
   cx_index_(CX_CAT(CX_INDEX_, CX_MANY(__VA_ARGS__))(__VA_ARGS__), CX_AT)
-#define CX_INDEX_ONE(a) (a), 0, CX_INDICES_ARE_MISSING
-#define CX_INDEX_MANY(a, ...) (a), CX_IXS(__VA_ARGS__)
+#define CX_INDEX_1(a) (a), 0, CX_INDICES_ARE_MISSING
+#define CX_INDEX_2_OR_MORE(a, ...) (a), CX_IXS(__VA_ARGS__)
 #define cx_at_set(...) CX_UPDATE(CX_AT_SET, __VA_ARGS__, )
 #define cx_at_add(...) CX_UPDATE(CX_AT_ADD, __VA_ARGS__, )
 #define cx_at_mul(...) CX_UPDATE(CX_AT_MUL, __VA_ARGS__, )
@@ -139,9 +139,9 @@ CX_API CX_USED cx cx_update_(cx_at_kind kind, cx a, int n, const cx_ix *index,
 #define cx_dynamic_update(a, value, ...)           \
   CX_CAT(CX_DYNAMIC_UPDATE_, CX_MANY(__VA_ARGS__)) \
   (a, value, __VA_ARGS__)
-#define CX_DYNAMIC_UPDATE_ONE(a, value, starts) \
+#define CX_DYNAMIC_UPDATE_1(a, value, starts) \
   cx_dynamic_update_all_((a), CX_A(value), CX_AS starts, CX_AT)
-#define CX_DYNAMIC_UPDATE_MANY(a, value, start, axis) \
+#define CX_DYNAMIC_UPDATE_2_OR_MORE(a, value, start, axis) \
   cx_dynamic_update_((a), CX_A(value), CX_A(start), (axis), CX_AT)
 CX_API CX_USED cx cx_take_(cx a, cx indices, int axis, const char *at);
 CX_API CX_USED cx cx_take_along_(cx a, cx indices, int axis, const char *at);

@@ -38,8 +38,8 @@ static inline cx cx_same_(cx a) { return a; }
   CX_NARG(__VA_ARGS__), (const struct cx[]){ CX_MAP(CX_A, __VA_ARGS__) }
 /* A list that may be empty. */
 #define CX_AS_ANY(...) CX_CAT(CX_AS_, CX_ANY(__VA_ARGS__))(__VA_ARGS__)
-#define CX_AS_NONE(...) 0, NULL
-#define CX_AS_SOME(...) CX_AS(__VA_ARGS__)
+#define CX_AS_0(...) 0, NULL
+#define CX_AS_1_OR_MORE(...) CX_AS(__VA_ARGS__)
 
 #define CX_SHAPE(...)                                                     \
   cx_dims_((int)(sizeof((int64_t[]){ 0, __VA_ARGS__ }) / sizeof(int64_t)) \
@@ -61,29 +61,29 @@ static inline cx_dims cx_dims_same_(cx_dims dims) { return dims; }
 static inline cx_dims cx_dims_one_(int64_t size) { return cx_dims_(1, &size); }
 /* Plain numbers, or one cx_dims. */
 #define CX_DIMS(...) CX_CAT(CX_DIMS_, CX_MANY(__VA_ARGS__))(__VA_ARGS__)
-#define CX_DIMS_ONE(v) \
+#define CX_DIMS_1(v) \
   _Generic((v), cx_dims: cx_dims_same_, default: cx_dims_one_)(v)
-#define CX_DIMS_MANY(...) CX_SHAPE(__VA_ARGS__)
+#define CX_DIMS_2_OR_MORE(...) CX_SHAPE(__VA_ARGS__)
 /* An argument and the sizes behind it; where there are none, `none`: a scalar,
  * all axes, or a name that says to the compiler what lacks. CX_THEN_A: the
  * argument may be a C number. */
 #define CX_THEN(none, ...) \
   CX_CAT(CX_THEN_, CX_MANY(__VA_ARGS__))(none, __VA_ARGS__)
-#define CX_THEN_ONE(none, x) (x), none
-#define CX_THEN_MANY(none, x, ...) (x), CX_DIMS(__VA_ARGS__)
+#define CX_THEN_1(none, x) (x), none
+#define CX_THEN_2_OR_MORE(none, x, ...) (x), CX_DIMS(__VA_ARGS__)
 #define CX_THEN_A(none, ...) \
   CX_CAT(CX_THEN_A_, CX_MANY(__VA_ARGS__))(none, __VA_ARGS__)
-#define CX_THEN_A_ONE(none, x) CX_A(x), none
-#define CX_THEN_A_MANY(none, x, ...) CX_A(x), CX_DIMS(__VA_ARGS__)
+#define CX_THEN_A_1(none, x) CX_A(x), none
+#define CX_THEN_A_2_OR_MORE(none, x, ...) CX_A(x), CX_DIMS(__VA_ARGS__)
 /* An argument and the list of arrays behind it, which may be empty; which may
  * not. */
 #define CX_WITH(...) CX_CAT(CX_WITH_, CX_MANY(__VA_ARGS__))(__VA_ARGS__)
-#define CX_WITH_ONE(x) (x), 0, NULL
-#define CX_WITH_MANY(x, ...) (x), CX_AS(__VA_ARGS__)
+#define CX_WITH_1(x) (x), 0, NULL
+#define CX_WITH_2_OR_MORE(x, ...) (x), CX_AS(__VA_ARGS__)
 #define CX_WITH_SOME(...) \
   CX_CAT(CX_WITH_SOME_, CX_MANY(__VA_ARGS__))(__VA_ARGS__)
-#define CX_WITH_SOME_ONE(x) (x), 0, CX_ARRAYS_ARE_MISSING
-#define CX_WITH_SOME_MANY(x, ...) (x), CX_AS(__VA_ARGS__)
+#define CX_WITH_SOME_1(x) (x), 0, CX_ARRAYS_ARE_MISSING
+#define CX_WITH_SOME_2_OR_MORE(x, ...) (x), CX_AS(__VA_ARGS__)
 
 /* Options by name; the size says which fields the caller knows. */
 #define CX_OPT(T, ...) ((T){ .size_ = sizeof(T), __VA_ARGS__ })

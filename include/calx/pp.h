@@ -12,33 +12,42 @@
 #define CX_STR_(...) #__VA_ARGS__
 #define CX_STR(...) CX_STR_(__VA_ARGS__)
 
-/* The number of arguments: 1 to 32. */
-#define CX_NARG(...) CX_NARG_(__VA_ARGS__, TOO_MANY, TOO_MANY, TOO_MANY, \
-  TOO_MANY, TOO_MANY, TOO_MANY, TOO_MANY, TOO_MANY, TOO_MANY, TOO_MANY, \
-  TOO_MANY, TOO_MANY, TOO_MANY, TOO_MANY, TOO_MANY, TOO_MANY, 32, 31, 30, \
-  29, 28, 27, 26, 25, 24, 23, 22, 21, 20, 19, 18, 17, 16, 15, 14, 13, 12, \
-  11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0)
+/* The number of arguments: 1 to 32. What is pasted into a name starts with a
+ * digit: a word could be a macro of the user's. */
+#define CX_NARG(...) CX_NARG_(__VA_ARGS__, \
+  33_OR_MORE_ARE_TOO_MANY, 33_OR_MORE_ARE_TOO_MANY, 33_OR_MORE_ARE_TOO_MANY, \
+  33_OR_MORE_ARE_TOO_MANY, 33_OR_MORE_ARE_TOO_MANY, 33_OR_MORE_ARE_TOO_MANY, \
+  33_OR_MORE_ARE_TOO_MANY, 33_OR_MORE_ARE_TOO_MANY, 33_OR_MORE_ARE_TOO_MANY, \
+  33_OR_MORE_ARE_TOO_MANY, 33_OR_MORE_ARE_TOO_MANY, 33_OR_MORE_ARE_TOO_MANY, \
+  33_OR_MORE_ARE_TOO_MANY, 33_OR_MORE_ARE_TOO_MANY, 33_OR_MORE_ARE_TOO_MANY, \
+  33_OR_MORE_ARE_TOO_MANY, 32, 31, 30, 29, 28, 27, 26, 25, 24, 23, 22, 21, \
+  20, 19, 18, 17, 16, 15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0)
 #define CX_NARG_(a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11, a12, a13, \
   a14, a15, a16, a17, a18, a19, a20, a21, a22, a23, a24, a25, a26, a27, \
   a28, a29, a30, a31, a32, a33, a34, a35, a36, a37, a38, a39, a40, a41, \
   a42, a43, a44, a45, a46, a47, a48, n, ...) n
 
-/* ONE for a single argument, MANY for more. */
-#define CX_MANY(...) CX_NARG_(__VA_ARGS__, MANY, MANY, MANY, MANY, MANY, \
-  MANY, MANY, MANY, MANY, MANY, MANY, MANY, MANY, MANY, MANY, MANY, MANY, \
-  MANY, MANY, MANY, MANY, MANY, MANY, MANY, MANY, MANY, MANY, MANY, MANY, \
-  MANY, MANY, MANY, MANY, MANY, MANY, MANY, MANY, MANY, MANY, MANY, MANY, \
-  MANY, MANY, MANY, MANY, MANY, MANY, ONE, 0)
+/* 1 for a single argument, 2_OR_MORE for more. */
+#define CX_MANY(...) CX_NARG_(__VA_ARGS__, \
+  2_OR_MORE, 2_OR_MORE, 2_OR_MORE, 2_OR_MORE, 2_OR_MORE, 2_OR_MORE, \
+  2_OR_MORE, 2_OR_MORE, 2_OR_MORE, 2_OR_MORE, 2_OR_MORE, 2_OR_MORE, \
+  2_OR_MORE, 2_OR_MORE, 2_OR_MORE, 2_OR_MORE, 2_OR_MORE, 2_OR_MORE, \
+  2_OR_MORE, 2_OR_MORE, 2_OR_MORE, 2_OR_MORE, 2_OR_MORE, 2_OR_MORE, \
+  2_OR_MORE, 2_OR_MORE, 2_OR_MORE, 2_OR_MORE, 2_OR_MORE, 2_OR_MORE, \
+  2_OR_MORE, 2_OR_MORE, 2_OR_MORE, 2_OR_MORE, 2_OR_MORE, 2_OR_MORE, \
+  2_OR_MORE, 2_OR_MORE, 2_OR_MORE, 2_OR_MORE, 2_OR_MORE, 2_OR_MORE, \
+  2_OR_MORE, 2_OR_MORE, 2_OR_MORE, 2_OR_MORE, 2_OR_MORE, 1, 0)
 
-/* NONE for an empty list, SOME for others: only of nothing does an appended
+/* 0 for an empty list, 1_OR_MORE for others: only of nothing does an appended
  * () make a call of CX_COMMA. */
 #define CX_ANY(...)                                                       \
   CX_ANY_(CX_MANY(__VA_ARGS__), CX_MANY(CX_COMMA __VA_ARGS__),            \
           CX_MANY(__VA_ARGS__()), CX_MANY(CX_COMMA __VA_ARGS__()))
 #define CX_COMMA(...) ,
 #define CX_ANY_(a, b, c, d) CX_ANY_OF(a, b, c, d)
-#define CX_ANY_OF(a, b, c, d) CX_SECOND(CX_ANY_##a##_##b##_##c##_##d, SOME, 0)
-#define CX_ANY_ONE_ONE_ONE_MANY 0, NONE
+#define CX_ANY_OF(a, b, c, d) \
+  CX_SECOND(CX_ANY_##a##_##b##_##c##_##d, 1_OR_MORE, 0)
+#define CX_ANY_1_1_1_2_OR_MORE 0, 0
 #define CX_SECOND(...) CX_SECOND_(__VA_ARGS__)
 #define CX_SECOND_(a, b, ...) b
 

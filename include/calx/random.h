@@ -18,8 +18,8 @@ CX_API CX_USED cx cx_key_(uint64_t seed, const char *at);
 /* k1, k2 = split(key):  cx_split(key, &k1, &k2). cx_split_n(key, 2, 3): an
  * array of this shape. */
 #define cx_split(...) CX_CAT(CX_SPLIT_, CX_MANY(__VA_ARGS__))(__VA_ARGS__)
-#define CX_SPLIT_ONE(key) cx_split_((key), CX_KEYS_ARE_MISSING, CX_AT)
-#define CX_SPLIT_MANY(key, ...) \
+#define CX_SPLIT_1(key) cx_split_((key), CX_KEYS_ARE_MISSING, CX_AT)
+#define CX_SPLIT_2_OR_MORE(key, ...) \
   cx_split_((key), (struct cx *[]){ __VA_ARGS__, NULL }, CX_AT)
 CX_API CX_USED cx cx_fold_in_(cx key, cx data, const char *at);
 CX_API void cx_split_(cx key, cx **out_keys, const char *at);
@@ -133,7 +133,7 @@ typedef struct cx_choice_opt {
 } cx_choice_opt;
 #define cx_choice(key, a, ...) CX_CHOICE(key, a, __VA_ARGS__, )
 #define CX_CHOICE(key, a, shape, ...)             \
-  cx_choice_((key), CX_A(a), CX_DIMS_ONE(shape),  \
+  cx_choice_((key), CX_A(a), CX_DIMS_1(shape),  \
              CX_OPT(cx_choice_opt, __VA_ARGS__), CX_AT)
 CX_API CX_USED cx cx_choice_(cx key, cx a, cx_dims shape, cx_choice_opt opt,
                             const char *at);
@@ -262,7 +262,7 @@ typedef struct cx_multivariate_opt {
 #define cx_multivariate_normal(key, mean, cov, ...) \
   CX_MULTIVARIATE(key, mean, cov, __VA_ARGS__, )
 #define CX_MULTIVARIATE(key, mean, cov, shape, ...)                        \
-  cx_multivariate_normal_((key), (mean), (cov), CX_DIMS_ONE(shape),        \
+  cx_multivariate_normal_((key), (mean), (cov), CX_DIMS_1(shape),        \
                           CX_OPT(cx_multivariate_opt, __VA_ARGS__), CX_AT)
 #define cx_orthogonal(key, ...)                                         \
   cx_orthogonal_((key), CX_THEN(CX_SIZES_ARE_MISSING, __VA_ARGS__), \

@@ -31,10 +31,10 @@ CX_API CX_USED cx cx_reduce_(cx_red kind, cx a, cx_dims axes, cx_reduce_opt opt,
                             const char *at);
 #define CX_R(kind, ...) \
   CX_CAT(CX_R_, CX_MANY(__VA_ARGS__))(kind, __VA_ARGS__, )
-#define CX_R_ONE(kind, a, ...) \
+#define CX_R_1(kind, a, ...) \
   cx_reduce_(kind, CX_A(a), CX_ALL_AXES, CX_OPT(cx_reduce_opt, ), CX_AT)
-#define CX_R_MANY(kind, a, axes, ...)           \
-  cx_reduce_(kind, CX_A(a), CX_DIMS_ONE(axes),  \
+#define CX_R_2_OR_MORE(kind, a, axes, ...)           \
+  cx_reduce_(kind, CX_A(a), CX_DIMS_1(axes),  \
              CX_OPT(cx_reduce_opt, __VA_ARGS__), CX_AT)
 /* Bools and integers narrower than 32 bits sum in i32 or u32. */
 #define cx_sum(...) CX_R(CX_RED_SUM, __VA_ARGS__)

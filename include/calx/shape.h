@@ -41,8 +41,8 @@ extern "C" {
 #define cx_pad(a, ...) cx_pad_((a), CX_PADS(CX_A, __VA_ARGS__), CX_AT)
 #define CX_PADS(as, ...) \
   CX_CAT(CX_PADS_, CX_MANY(__VA_ARGS__))(as, __VA_ARGS__)
-#define CX_PADS_ONE(as, value) as(value), 0, CX_PAIRS_ARE_MISSING
-#define CX_PADS_MANY(as, value, ...) \
+#define CX_PADS_1(as, value) as(value), 0, CX_PAIRS_ARE_MISSING
+#define CX_PADS_2_OR_MORE(as, value, ...) \
   as(value), CX_NARG(__VA_ARGS__),   \
       (const int64_t[][2]){ CX_MAP(CX_BRACES, __VA_ARGS__) }
 #define CX_BRACES(p) { CX_ID p }

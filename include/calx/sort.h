@@ -58,11 +58,11 @@ typedef struct cx_quantile_opt {
 #define cx_quantile(...) CX_QUANTILE_(1, __VA_ARGS__, )
 #define cx_percentile(...) CX_QUANTILE_(100, __VA_ARGS__, )
 #define CX_QUANTILE_(whole, a, q, axes, ...)                   \
-  cx_quantile_((a), CX_A(q), whole, CX_DIMS_ONE(axes),         \
+  cx_quantile_((a), CX_A(q), whole, CX_DIMS_1(axes),         \
                CX_OPT(cx_quantile_opt, __VA_ARGS__), CX_AT)
 #define cx_median(...) CX_MEDIAN(__VA_ARGS__, )
 #define CX_MEDIAN(a, axes, ...)                                \
-  cx_quantile_((a), cx_lit_f(0.5), 1, CX_DIMS_ONE(axes),       \
+  cx_quantile_((a), cx_lit_f(0.5), 1, CX_DIMS_1(axes),       \
                CX_OPT(cx_quantile_opt,                         \
                       .method = CX_QUANTILE_MIDPOINT, __VA_ARGS__), CX_AT)
 CX_API CX_USED cx cx_quantile_(cx a, cx q, double whole, cx_dims axes,

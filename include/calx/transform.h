@@ -220,9 +220,9 @@ CX_API bool cx_throw_(cx error, const char *at);
  * format. Without arrays the message is what it is, braces too. */
 #define cx_check(good, ...) \
   CX_CAT(CX_CHECK_SAYS_, CX_MANY(__VA_ARGS__))(good, __VA_ARGS__)
-#define CX_CHECK_SAYS_ONE(good, message) \
+#define CX_CHECK_SAYS_1(good, message) \
   cx_check_(CX_A(good), (message), 0, NULL, CX_AT)
-#define CX_CHECK_SAYS_MANY(good, message, ...) \
+#define CX_CHECK_SAYS_2_OR_MORE(good, message, ...) \
   cx_check_(CX_A(good), (message), CX_AS(__VA_ARGS__), CX_AT)
 CX_API void cx_check_(cx good, const char *message, int n, const cx *args,
                       const char *at);

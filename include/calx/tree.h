@@ -18,8 +18,8 @@ extern "C" {
 /* cx_dict("weight", w, "bias", b); cx_dict() */
 #define cx_dict(...) \
   cx_dict_(CX_CAT(CX_DICT_, CX_ANY(__VA_ARGS__))(__VA_ARGS__), CX_AT)
-#define CX_DICT_NONE(...) 0, NULL
-#define CX_DICT_SOME(...)        \
+#define CX_DICT_0(...) 0, NULL
+#define CX_DICT_1_OR_MORE(...)        \
   CX_NARG(__VA_ARGS__) / 2,      \
       (const cx_entry[]){ CX_PAIRS(CX_ENTRY, __VA_ARGS__) }
 #define CX_ENTRY(name, value) { (name), CX_A(value) }

@@ -136,7 +136,7 @@ static cx_args differentiated(const char *name) {
   FILE *file = fopen(path_of(name, ".wrt"), "r");
   for (int i; file && fscanf(file, "%d", &i) == 1;) bits |= 1ull << i;
   if (file) fclose(file);
-  return (cx_args){ NULL, bits };
+  return (cx_args){ .bits = bits };
 }
 
 static bool recorded(const function *f, const char *suffix) {

@@ -45,7 +45,7 @@ typedef enum cx_coll { CX_PSUM, CX_PMEAN, CX_PMAX, CX_PMIN } cx_coll;
   cx_pshuffle_(CX_A(tree), (name), CX_NARG(__VA_ARGS__),       \
                (const int[]){ __VA_ARGS__ }, CX_AT)
 typedef struct cx_tiled_opt {
-  size_t size_;
+  CX_OPTIONS;
   bool tiled;
 } cx_tiled_opt;
 /* cx_all_gather(tree, "i", axis): the lanes' arrays stacked along a new axis of

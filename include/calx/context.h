@@ -30,7 +30,7 @@ typedef enum cx_loops {
 } cx_loops;
 
 typedef struct cx_open_opt {
-  size_t size_;
+  CX_OPTIONS;
   size_t memory_limit;     /* bytes; 0: none */
   int threads;             /* 0: as many as the process may use */
   void (*on_error)(cx_code code, const char *message, void *user);

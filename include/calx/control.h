@@ -10,7 +10,7 @@ extern "C" {
 
 /* -- 8. Control flow ----------------------------------------------------- */
 typedef struct cx_scan_opt {
-  size_t size_;
+  CX_OPTIONS;
   int64_t length;          /* needed if xs is cx_none() */
   bool reverse;
   int unroll;
@@ -22,7 +22,7 @@ typedef struct cx_scan_opt {
  * and of the dtype with which it leaves if that is another. */
 #define cx_scan(...) CX_SCAN_(__VA_ARGS__, )
 typedef struct cx_while_opt {
-  size_t size_;
+  CX_OPTIONS;
   int64_t max_steps;       /* 0: no bound */
 } cx_while_opt;
 /* cx_while(cond, body, init, .max_steps). A bound makes it differentiable in
@@ -53,7 +53,7 @@ typedef struct cx_while_opt {
   cx_switch_(false, CX_A(i), CX_FNS fns, CX_AS(__VA_ARGS__), CX_AT)
 #define CX_FNS(...) CX_NARG(__VA_ARGS__), (const cx_fn[]){ __VA_ARGS__ }
 typedef struct cx_map_opt {
-  size_t size_;
+  CX_OPTIONS;
   int64_t batch;
 } cx_map_opt;
 /* cx_map(f, xs, .batch): lax.map. */
@@ -67,7 +67,7 @@ typedef struct cx_map_opt {
 #define cx_reduce(f, xs, starts, axes) \
   cx_reduce_by_((f), CX_A(xs), CX_A(starts), CX_DIMS_1(axes), CX_AT)
 typedef struct cx_assoc_opt {
-  size_t size_;
+  CX_OPTIONS;
   int axis;
   bool reverse;
 } cx_assoc_opt;

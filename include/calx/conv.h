@@ -16,7 +16,7 @@ extern "C" {
  * given is 1 for each, of padding 0.
  */
 typedef struct cx_conv_opt {
-  size_t size_;
+  CX_OPTIONS;
   cx_dims strides;
   const char *padding;     /* "VALID" (or NULL), "SAME", "SAME_LOWER", in
                               capitals or not */
@@ -63,7 +63,7 @@ CX_API CX_USED cx cx_conv_patches_(cx x, cx_dims window, cx_conv_opt opt,
                                    const char *at);
 
 typedef struct cx_convolve_opt {
-  size_t size_;
+  CX_OPTIONS;
   const char *mode;        /* "full", "same", "valid" */
 } cx_convolve_opt;
 /* Of two vectors of sizes m, n >= 1, as numpy.convolve and numpy.correlate:

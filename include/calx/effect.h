@@ -22,7 +22,7 @@ typedef enum cx_lanes {
   CX_LANES_SEQUENTIAL, CX_LANES_BROADCAST, CX_LANES_EXPAND
 } cx_lanes;
 typedef struct cx_callback_opt {
-  size_t size_;
+  CX_OPTIONS;
   void *user;              /* given to the function; part of the program */
   bool effect, ordered;
   cx_lanes lanes;

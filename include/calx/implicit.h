@@ -20,7 +20,7 @@ extern "C" {
  *   transpose there is no solve.
  */
 typedef struct cx_linear_solve_opt {
-  size_t size_;
+  CX_OPTIONS;
   cx_fn transpose_solve;   /* (args, b) -> x of A' x = b; needed in reverse mode
                               if solve cannot be transposed itself */
   bool symmetric;          /* A' = A */
@@ -32,7 +32,7 @@ typedef struct cx_linear_solve_opt {
     cx_custom_linear_solve_, cx_linear_solve_opt, __VA_ARGS__, )
 
 typedef struct cx_root_opt {
-  size_t size_;
+  CX_OPTIONS;
   cx_fn tangent_solve;     /* (args, x, b) -> v of (df/dx) v = b; default: by
                               the matrix df/dx, x of one dtype */
   cx_fn transpose_solve;   /* (args, x, ct) -> w of (df/dx)' w = ct; needed in
@@ -45,7 +45,7 @@ typedef struct cx_root_opt {
   CX_IMPLICIT(cx_custom_root_, cx_root_opt, __VA_ARGS__, )
 
 typedef struct cx_cg_opt {
-  size_t size_;
+  CX_OPTIONS;
   double tol;              /* of the residual's norm beside b's; 0: 1e-5 */
   int64_t max_steps;       /* 0: 10 times the elements of b */
 } cx_cg_opt;

@@ -70,7 +70,7 @@ typedef enum cx_mode {
   CX_DEFAULT, CX_CLIP, CX_DROP, CX_FILL, CX_IN_BOUNDS
 } cx_mode;
 typedef struct cx_at_opt {
-  size_t size_;
+  CX_OPTIONS;
   cx_mode mode;
   bool sorted, unique;     /* promises */
   cx fill;                 /* cx_at_get: a C number, .fill = cx_lit_f(-1), in

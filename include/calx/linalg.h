@@ -20,24 +20,24 @@ extern "C" {
 #define CX_LA(fn, T, a, ...) fn(CX_A(a), CX_OPT(T, __VA_ARGS__), CX_AT)
 
 typedef struct cx_triangular_opt {
-  size_t size_;
+  CX_OPTIONS;
   bool lower;              /* a's lower triangle is read; else its upper one */
   bool transpose;          /* a transposed in a's place */
   bool unit;               /* ones for a's diagonal, which is not read */
   bool right;              /* x a = b instead of a x = b */
 } cx_triangular_opt;
 typedef struct cx_factor_opt {
-  size_t size_;
+  CX_OPTIONS;
   bool full;               /* qr, svd: square q, u and vt */
   bool upper;              /* cholesky: the upper factor */
   bool pivoting;           /* qr: a third result, the order of the columns */
 } cx_factor_opt;
 typedef struct cx_expm_opt {
-  size_t size_;
+  CX_OPTIONS;
   int max_squarings;       /* 0: 16; a matrix that needs more is NaN */
 } cx_expm_opt;
 typedef struct cx_rank_opt {
-  size_t size_;
+  CX_OPTIONS;
   double rtol;             /* times the greatest singular value; 0: the dtype's
                               epsilon times the greater size */
 } cx_rank_opt;

@@ -42,7 +42,7 @@ CX_API CX_USED cx cx_softmax_(cx a, int axis, const char *at);
 CX_API CX_USED cx cx_log_softmax_(cx a, int axis, const char *at);
 CX_API CX_USED cx cx_one_hot_(cx labels, int64_t n, cx_dtype t, const char *at);
 typedef struct cx_norm_opt {
-  size_t size_;
+  CX_OPTIONS;
   double eps;              /* 0: 1e-5 */
 } cx_norm_opt;
 /* Layer normalisation over the last axis.
@@ -52,7 +52,7 @@ typedef struct cx_norm_opt {
  * Ba, Kiros & Hinton 2016, arXiv:1607.06450, eq. 4. */
 #define cx_layer_norm(...) CX_ABC(cx_layer_norm_, cx_norm_opt, __VA_ARGS__, )
 typedef struct cx_attention_opt {
-  size_t size_;
+  CX_OPTIONS;
   cx mask;                 /* bool, true = attend; broadcast to (b, h, q, k) */
   cx bias;                 /* added to the scores */
   double scale;            /* 0: 1/sqrt(d) */

@@ -10,7 +10,7 @@ extern "C" {
 
 /* -- 14. Products -------------------------------------------------------- */
 typedef struct cx_dot_opt {
-  size_t size_;
+  CX_OPTIONS;
   cx_dtype out;            /* CX_F32 keeps the accumulator of f16, bf16 */
 } cx_dot_opt;
 #define cx_matmul(...) CX_AB(cx_matmul_, cx_dot_opt, __VA_ARGS__, )

@@ -88,7 +88,7 @@ CX_API CX_USED cx cx_bits_(cx key, cx_dtype t, cx_dims shape, const char *at);
  * The greatest of logits and Gumbel numbers: Kool et al. 2019,
  * arXiv:1903.06059. */
 typedef struct cx_categorical_opt {
-  size_t size_;
+  CX_OPTIONS;
   cx_dims draws;
   bool without_replacement;
 } cx_categorical_opt;
@@ -108,7 +108,7 @@ CX_API CX_USED cx cx_categorical_(cx key, cx logits, int axis,
  * .independent each line has its own order. A C number n: a permutation i32 of
  * 0..n-1. CX_EINDEX: no such axis. CX_ESHAPE: x has none, n < 0. */
 typedef struct cx_permutation_opt {
-  size_t size_;
+  CX_OPTIONS;
   int axis;
   bool independent;
 } cx_permutation_opt;
@@ -126,7 +126,7 @@ CX_API CX_USED cx cx_permutation_(cx key, cx a, cx_permutation_opt opt,
  * CX_EINDEX: no such axis. CX_EDTYPE: p is no float. CX_ESHAPE: nothing to draw
  * from, more draws without replacement than slices, p is not (n). */
 typedef struct cx_choice_opt {
-  size_t size_;
+  CX_OPTIONS;
   cx p;
   int axis;
   bool without_replacement;
@@ -256,7 +256,7 @@ typedef enum cx_normal_method {
   CX_BY_CHOLESKY, CX_BY_EIGH, CX_BY_SVD
 } cx_normal_method;
 typedef struct cx_multivariate_opt {
-  size_t size_;
+  CX_OPTIONS;
   cx_normal_method method;
 } cx_multivariate_opt;
 #define cx_multivariate_normal(key, mean, cov, ...) \

@@ -16,7 +16,7 @@ extern "C" {
  *   CX_EINDEX: no such axis. CX_EDTYPE: the dtype is not taken.
  */
 typedef struct cx_reduce_opt {
-  size_t size_;
+  CX_OPTIONS;
   bool keepdims;
   cx where;
   double ddof;             /* var, std */
@@ -72,7 +72,7 @@ CX_API CX_USED cx cx_reduce_(cx_red kind, cx a, cx_dims axes, cx_reduce_opt opt,
  * taken after the other; f16 and bf16 run in f32.
  *   CX_EINDEX: no such axis. CX_EDTYPE: the dtype is not taken. */
 typedef struct cx_cum_opt {
-  size_t size_;
+  CX_OPTIONS;
   bool reverse;
   cx_dtype type;           /* of the result */
 } cx_cum_opt;

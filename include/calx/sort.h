@@ -19,7 +19,7 @@ extern "C" {
 /* cx_sort(x, axis, .descending = true): x's shape and dtype. cx_argsort: the
  * indices that sort x. Descending is the other way round, NaN first. */
 typedef struct cx_sort_opt {
-  size_t size_;
+  CX_OPTIONS;
   bool descending;
 } cx_sort_opt;
 #define cx_sort(...) CX_SORT_(cx_sort_, __VA_ARGS__, )
@@ -51,20 +51,20 @@ typedef enum cx_quantile_method {
   CX_QUANTILE_MIDPOINT, CX_QUANTILE_NEAREST /* of two as near: the lower */
 } cx_quantile_method;
 typedef struct cx_quantile_opt {
-  size_t size_;
+  CX_OPTIONS;
   cx_quantile_method method;
   bool keepdims;
 } cx_quantile_opt;
 #define cx_quantile(...) CX_QUANTILE_(1, __VA_ARGS__, )
 #define cx_percentile(...) CX_QUANTILE_(100, __VA_ARGS__, )
 #define CX_QUANTILE_(whole, a, q, axes, ...)                   \
-  cx_quantile_((a), CX_A(q), whole, CX_DIMS_1(axes),         \
+  cx_quantile_((a), CX_A(q), whole, CX_DIMS_1(axes),           \
                CX_OPT(cx_quantile_opt, __VA_ARGS__), CX_AT)
 #define cx_median(...) CX_MEDIAN(__VA_ARGS__, )
 #define CX_MEDIAN(a, axes, ...)                                \
-  cx_quantile_((a), cx_lit_f(0.5), 1, CX_DIMS_1(axes),       \
+  cx_quantile_((a), cx_lit_f(0.5), 1, CX_DIMS_1(axes),         \
                CX_OPT(cx_quantile_opt,                         \
-                      .method = CX_QUANTILE_MIDPOINT, __VA_ARGS__), CX_AT)
+                      __VA_ARGS__ .method = CX_QUANTILE_MIDPOINT), CX_AT)
 CX_API CX_USED cx cx_quantile_(cx a, cx q, double whole, cx_dims axes,
                                cx_quantile_opt opt, const char *at);
 
@@ -74,7 +74,7 @@ CX_API CX_USED cx cx_quantile_(cx a, cx q, double whole, cx_dims axes,
  * descending; bin i is bins[i-1] <= x < bins[i], with .right the other end
  * belongs to it. */
 typedef struct cx_search_opt {
-  size_t size_;
+  CX_OPTIONS;
   bool right;
 } cx_search_opt;
 #define cx_searchsorted(...) CX_SEARCH_(cx_searchsorted_, __VA_ARGS__, )
@@ -91,7 +91,7 @@ CX_API CX_USED cx cx_digitize_(cx x, cx bins, cx_search_opt opt,
  * a .period x and xp count modulo that, xp in any order. Floats of one dtype;
  * x's shape. CX_EUSER: a period that is not positive, or with ends. */
 typedef struct cx_interp_opt {
-  size_t size_;
+  CX_OPTIONS;
   cx left, right;
   bool extrapolate;
   double period;
@@ -106,7 +106,7 @@ CX_API CX_USED cx cx_interp_(cx x, cx xp, cx fp, cx_interp_opt opt,
  * negative ones count as 0, greater ones not at all. .weights of x's shape are
  * summed instead. */
 typedef struct cx_count_opt {
-  size_t size_;
+  CX_OPTIONS;
   cx weights;
   bool density;            /* cx_histogram: the sum over bins times width is 1 */
   double range[2];         /* ... of n bins; both 0: x's least and greatest */
@@ -168,7 +168,7 @@ CX_API CX_USED cx cx_compress_(cx mask, cx a, int axis, int64_t size, cx fill,
  * cx_unique_along: the different slices along an axis of n, ordered by their
  * first elements, then by the next; inverse (n). */
 typedef struct cx_unique_opt {
-  size_t size_;
+  CX_OPTIONS;
   cx fill;
 } cx_unique_opt;
 #define cx_unique(a, ...) CX_UNIQUE(a, __VA_ARGS__, )

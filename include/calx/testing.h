@@ -14,7 +14,7 @@ extern "C" {
 #endif
 
 typedef struct cx_check_opt {
-  size_t size_;
+  CX_OPTIONS;
   int order;         /* derivatives; 0: 1 */
   double eps;        /* step of the differences; 0: by dtype */
   double rtol, atol; /* 0: the dtype's row of the tolerance table */

@@ -13,19 +13,21 @@ extern "C" {
  * functions are the same pointer, so one made again costs a lookup. Options
  * are copied.
  */
-/* A set of arguments, CX_ARGS(0, 2). The pointer makes .wrt = 1 and
- * .donate = 0, which a Python habit writes, a warning of the compiler. */
+/* A set of arguments, CX_ARGS(0, 2). The member without a size makes .wrt = 1
+ * and .donate = 0, which a Python habit writes, a warning of the compiler. */
 typedef struct cx_args {
-  const struct cx_made_by_CX_ARGS *tag; /* NULL */
+#ifndef __cplusplus
+  struct cx_no_number no_number_;
+#endif
   uint64_t bits;
 } cx_args;
-#define CX_ARGS(...) ((cx_args){ NULL, CX_BITS(__VA_ARGS__) })
+#define CX_ARGS(...) ((cx_args){ .bits = CX_BITS(__VA_ARGS__) })
 #define CX_BITS(...) (0ull CX_EACH(CX_ARG_BIT, , __VA_ARGS__))
 #define CX_ARG_BIT(c, i) | 1ull << (i)
 #define CX_NONE INT_MIN /* in vmap's axes: not mapped */
 
 typedef struct cx_grad_opt {
-  size_t size_;
+  CX_OPTIONS;
   cx_args wrt;    /* CX_ARGS(...); default: argument 0. One argument gives its
                      gradient, several a tuple in argument order */
   bool has_aux;   /* f returns (loss, aux) */
@@ -38,7 +40,7 @@ typedef struct cx_grad_opt {
   CX_1(cx_value_and_grad_, cx_grad_opt, __VA_ARGS__, )
 
 typedef struct cx_vmap_opt {
-  size_t size_;
+  CX_OPTIONS;
   int in[CX_MAX_ARGS];   /* .in = { CX_NONE, 0 }; default: axis 0 of each */
   int out[CX_MAX_ARGS];  /* an axis for each item of the result */
   cx in_tree, out_tree;  /* instead: trees of integers and cx_none() */
@@ -48,7 +50,7 @@ typedef struct cx_vmap_opt {
 #define cx_vmap(...) CX_1(cx_vmap_, cx_vmap_opt, __VA_ARGS__, )
 
 typedef struct cx_jit_opt {
-  size_t size_;
+  CX_OPTIONS;
   cx_args donate;        /* CX_ARGS(...): buffers given up to the result */
   const char *device;
   int cache_max;         /* compiled signatures kept; 0: 64 */
@@ -74,7 +76,7 @@ typedef struct cx_eqn {
 CX_API bool cx_eqn_dims(const cx_eqn *e, const char *name, cx_dims *out);
 CX_API bool cx_eqn_int(const cx_eqn *e, const char *name, int64_t *out);
 typedef struct cx_checkpoint_opt {
-  size_t size_;
+  CX_OPTIONS;
   cx_policy policy;
   const char *const *names;  /* NULL-terminated */
   bool (*save)(const cx_eqn *equation, void *user);
@@ -111,7 +113,7 @@ CX_API cx_fn cx_jit_(cx_fn f, cx_jit_opt opt, const char *at);
 CX_API cx_fn cx_checkpoint_(cx_fn f, cx_checkpoint_opt opt, const char *at);
 
 typedef struct cx_aux_opt {
-  size_t size_;
+  CX_OPTIONS;
   bool has_aux;   /* f returns (y, aux): the derivative is y's */
 } cx_aux_opt;
 /* cx_jvp(f): (primals, tangents) -> (out, dout), or (y, dy, aux). cx_vjp(f):
@@ -191,7 +193,7 @@ typedef enum cx_check_kind {
   CX_CHECK_ALL = 15
 } cx_check_kind;
 typedef struct cx_checkify_opt {
-  size_t size_;
+  CX_OPTIONS;
   unsigned errors; /* CX_CHECK_INDEX | CX_CHECK_NAN; 0: CX_CHECK_USER */
 } cx_checkify_opt;
 /* cx_checkify(f, .errors): f's arguments -> (error, result). The error is an

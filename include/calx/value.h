@@ -15,6 +15,16 @@
 extern "C" {
 #endif
 
+/* How each struct of options starts: its size, which the macros fill in, then
+ * for C a member without a size, to which a number without a name would go:
+ * of cx_sum(x, 0, 1), instead of CX_AXES(0, 1), GCC warns and Clang stops. */
+#ifdef __cplusplus
+#define CX_OPTIONS size_t size_
+#else
+__extension__ struct cx_no_number {};
+#define CX_OPTIONS size_t size_; struct cx_no_number no_number_
+#endif
+
 /* -- 1. Values --------------------------------------------------------------
  * One handle for an array or a tree, concrete or being traced. Copy it freely;
  * there is nothing to free. {0} is "not given" (an option left out); a failed

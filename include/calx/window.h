@@ -23,7 +23,7 @@ extern "C" {
  *   CX_EUSER: another padding or reduction. CX_EDTYPE: the dtype is not taken.
  */
 typedef struct cx_window_opt {
-  size_t size_;
+  CX_OPTIONS;
   cx_dims strides, dilation; /* 1 each */
   cx_dims input_dilation;
   const char *padding;

@@ -36,11 +36,6 @@ static bool is_whole(cx a) {
   const cxi_kind kind = cxi_dtype_kind(cxi_dtype_at(a));
   return kind == CXI_BOOLEAN || kind == CXI_UNSIGNED || kind == CXI_SIGNED;
 }
-static bool is_weak(cx a) {
-  cxi_info info;
-  cxi_emitter *e = cxi_emitter_now();
-  return cxi_given(a) && e->info(e, a, &info) && info.weak;
-}
 static cx as_float(cx a) {
   return is_whole(a) ? cxi_convert(a, cxi_inexact_jax(cxi_dtype_at(a))) : a;
 }
@@ -55,12 +50,12 @@ static void both_float(cx *a, cx *b) {
   cx_dtype type;
   cx poison;
   if (!cxi_given(*a) || !cxi_given(*b)) return;
-  if (!is_whole(*a) && !is_whole(*b) && !is_weak(*a) && !is_weak(*b)) return;
-  if (is_weak(*a) && is_weak(*b) &&
+  if (!is_whole(*a) && !is_whole(*b) && !cxi_is_weak(*a) && !cxi_is_weak(*b)) return;
+  if (cxi_is_weak(*a) && cxi_is_weak(*b) &&
       (!cxi_operand("numbers", a, &poison) ||
        !cxi_operand("numbers", b, &poison)))
     return;
-  const bool weak_a = is_weak(*a), weak_b = is_weak(*b);
+  const bool weak_a = cxi_is_weak(*a), weak_b = cxi_is_weak(*b);
   const cx_dtype type_a = cxi_inexact_jax(cxi_dtype_at(*a));
   const cx_dtype type_b = cxi_inexact_jax(cxi_dtype_at(*b));
   if (weak_b || (!is_whole(*a) && !weak_a))
@@ -173,7 +168,7 @@ cx cx_is_in_(cx a, cx values, const char *at) {
   const cx_dims last = { .n = 1, .d = { -1 } };
   cx poison;
   if (!cxi_operand("is_in", &a, &poison)) return cxi_leave(before, poison);
-  if (is_weak(values)) {
+  if (cxi_is_weak(values)) {
     if (cxi_dtype_at(a) == CX_BOOL) a = cxi_convert(a, CX_I32);
     values = cxi_strong("is_in", values, cxi_dtype_at(a));
   }

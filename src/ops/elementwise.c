@@ -375,12 +375,26 @@ static cx binary(cx_op op, cx a, cx b) {
     a = cxi_broadcast_to(a, shape);
   return apply(op, a, b);
 }
+/* Several C numbers before the first array take its dtype at once: in
+ * cx_mul(0.1, 0.2, x) with x of f64, 0.1 * 0.2 is not rounded to f32. */
+static cx number_beside(cx_op op, cx number, cx array) {
+  cx two[2] = { number, array }, poison;
+  return cxi_promote(ops[op].name, 2, two, &poison) ? two[0] : poison;
+}
 cx cxi_op_fold(cx_op op, int n, const cx *operands) {
   if (!known(op) || ops[op].arity != 2 || n < 2)
     return cxi_fail(CX_EUSER, "no operation of %d operands has number %d", n,
                     (int)op);
+  int numbers = 0;
+  while (numbers < n && cxi_is_weak(operands[numbers])) numbers++;
+  if (numbers < 2 || numbers == n) numbers = 0;
   cx result = operands[0];
-  for (int i = 1; i < n; i++) result = binary(op, result, operands[i]);
+  if (numbers > 0) result = number_beside(op, result, operands[numbers]);
+  for (int i = 1; i < n; i++)
+    result = binary(op, result,
+                    i < numbers
+                        ? number_beside(op, operands[i], operands[numbers])
+                        : operands[i]);
   return result;
 }
 

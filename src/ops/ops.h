@@ -50,6 +50,8 @@ cx_dtype cxi_inexact_jax(cx_dtype type);
  * different dtypes are an error under the strict rule. False after an error
  * (or for poison), with *out_poison. */
 bool cxi_promote(const char *op, int n, cx *operands, cx *out_poison);
+/* Whether it is a C number, whose dtype the arrays beside it decide. */
+bool cxi_is_weak(cx a);
 /* A weak number as an array of `type`; other arrays as they are. */
 cx cxi_strong(const char *op, cx a, cx_dtype type);
 

@@ -59,7 +59,7 @@ static bool info_for(const char *op, cx a, cxi_info *out) {
   cxi_operation_use(before);
   return known;
 }
-static bool is_weak(cx a) {
+bool cxi_is_weak(cx a) {
   cxi_info info;
   return cxi_given(a) && info_of(a, &info) && info.weak;
 }
@@ -224,7 +224,7 @@ bool cxi_promote(const char *op, int n, cx *operands, cx *out_poison) {
            rank_of_kind(weak_type) > rank_of_kind(type))
     type = weak_type;
   for (int i = 0; i < n; i++) {
-    operands[i] = is_weak(operands[i]) ? cxi_strong(op, operands[i], type)
+    operands[i] = cxi_is_weak(operands[i]) ? cxi_strong(op, operands[i], type)
                                        : cxi_convert(operands[i], type);
     if (cxi_is_poison(operands[i])) return *out_poison = operands[i], false;
   }

@@ -122,7 +122,7 @@ static inline cx_gather_dims rows_at(int axis) {
   return dims;
 }
 static inline cx_args argument_bits(int n) {
-  return (cx_args){ NULL, (uint64_t)(int64_t)n };
+  return (cx_args){ .bits = (uint64_t)(int64_t)n };
 }
 /* Two by three of a dtype; none has elements that a cast cannot make. */
 static inline cx of_type(cx_dtype type) {

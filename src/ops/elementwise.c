@@ -388,13 +388,12 @@ cx cxi_op_fold(cx_op op, int n, const cx *operands) {
   int numbers = 0;
   while (numbers < n && cxi_is_weak(operands[numbers])) numbers++;
   if (numbers < 2 || numbers == n) numbers = 0;
-  cx result = operands[0];
-  if (numbers > 0) result = number_beside(op, result, operands[numbers]);
-  for (int i = 1; i < n; i++)
-    result = binary(op, result,
-                    i < numbers
-                        ? number_beside(op, operands[i], operands[numbers])
-                        : operands[i]);
+  cx result = { 0 };
+  for (int i = 0; i < n; i++) {
+    cx a = operands[i];
+    if (i < numbers) a = number_beside(op, a, operands[numbers]);
+    result = i == 0 ? a : binary(op, result, a);
+  }
   return result;
 }
 

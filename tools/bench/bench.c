@@ -40,7 +40,7 @@ static bool begin(running *r, const bench_work *w) {
   uint64_t carried = 0;
   for (int i = 0; i < w->carried; i++) carried |= 1ull << i;
   *r = (running){ .work = w };
-  if (w->f) r->f = cx_jit(w->f, .donate = (cx_args){ NULL, carried });
+  if (w->f) r->f = cx_jit(w->f, .donate = (cx_args){ .bits = carried });
   for (int i = 0; i < w->n_args; i++) r->args[i] = cx_keep(w->args[i]);
   return cx_ok();
 }

@@ -122,11 +122,41 @@ static void test_cholesky_rules(void **state) {
       "%7: f64[3,3] = cholesky %6 return %7 }");
 }
 
+/* The numbers a factorisation of f64[m,n] works on, with the results. */
+static double work_of(cxi_prim prim, const void *params, int64_t m, int64_t n) {
+  const cxi_row *row = cxi_row_of(prim);
+  cxi_type in = cxi_type_make(CX_F64, (cx_dims){ 2, { m, n } });
+  cxi_infer c = { .params = params, .n_in = 1, .in = &in };
+  assert_true(row->infer(&c));
+  cxi_view a = { .type = *cxi_type_aval(in) }, out[3];
+  for (uint32_t i = 0; i < c.n_out; i++)
+    out[i] = (cxi_view){ .type = *cxi_type_aval(c.out[i]) };
+  const cxi_eval e = { .params = params, .n_in = 1, .n_out = c.n_out };
+  return (double)row->workspace(&e, &a, out) / sizeof(double);
+}
+
+/* A tall matrix takes memory for some copies of it, not for panels it does not
+ * have, nor for vectors that nobody wants. */
+static void test_work(void **state) {
+  (void)state;
+  const int64_t m = 1 << 20, n = 2;
+  const double copies = 6.0 * (double)(m * n);
+  const cxi_svd_params values_of = { .full = true };
+  const cxi_svd_params vectors = { .vectors = true };
+  const cxi_qr_params reduced = { .full = false };
+  assert_true(work_of(CXI_PRIM_svd, &values_of, m, n) < copies);
+  assert_true(work_of(CXI_PRIM_svd, &values_of, n, m) < copies);
+  assert_true(work_of(CXI_PRIM_svd, &vectors, m, n) < copies);
+  assert_true(work_of(CXI_PRIM_qr, &reduced, m, n) < copies);
+  assert_true(work_of(CXI_PRIM_lu, NULL, m, n) < copies);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
     cmocka_unit_test_prestate(test_row_values, &family),
     cmocka_unit_test_prestate(test_row_errors, &family),
     cmocka_unit_test(test_cholesky_rules),
+    cmocka_unit_test(test_work),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

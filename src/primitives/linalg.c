@@ -149,8 +149,9 @@ static void store_block(const cxi_block *b, matrix to) {
   }
 }
 
-int64_t cxi_reflect_work(int64_t m, int64_t n) {
-  const int64_t both = cxi_size_mul(2, cxi_size_add(m, n));
+int64_t cxi_reflect_work(int64_t m, int64_t n, int64_t c) {
+  if ((m < n ? m : n) <= CXI_REFLECT_FEW) return 0;
+  const int64_t both = cxi_size_mul(2, cxi_size_add(m, c > n ? c : n));
   return cxi_size_mul(CXI_REFLECT_PANEL, cxi_size_add(both, CXI_REFLECT_PANEL));
 }
 

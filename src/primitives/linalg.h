@@ -41,8 +41,8 @@ bool cxi_evaluate_blocks(cxi_eval *e, const cxi_view *in, cxi_view *out,
 int64_t cxi_blocks_workspace(const cxi_eval *e, const cxi_view *in,
                              const cxi_view *out, int rank, int64_t work);
 
-/* The numbers that reflectors of m rows, applied to n columns, need; -1: more
- * than there can be. */
-int64_t cxi_reflect_work(int64_t m, int64_t n);
+/* The numbers that `reflect` and `apply_reflectors` need for the reflectors of
+ * (m, n), applied to c columns at most; -1: more than there can be. */
+int64_t cxi_reflect_work(int64_t m, int64_t n, int64_t c);
 
 #endif

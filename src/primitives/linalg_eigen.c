@@ -202,6 +202,11 @@ static void jvp_svd(const cxi_rule *r, const cx *in, const cx *dx, cx *out,
   dout[2] = cxi_matrix_transpose(dv);
 }
 
+/* Columns of u, of a tall (p, q); without vectors there is none. */
+static int64_t columns_of_u(const params *p, int64_t tall, int64_t least) {
+  return !p->vectors ? 0 : p->full ? tall : least;
+}
+
 /* Where the parts of an svd lie in `work`, for a tall (p, q). */
 typedef struct parts {
   int64_t p, q;
@@ -245,7 +250,7 @@ static void run_svd(const void *rule, const cxi_block *in, const cxi_block *out,
   const int64_t m = in->m, n = in->n;
   const bool wide = m < n;
   const int64_t tall = wide ? n : m, least = wide ? m : n;
-  const int64_t columns = p->full ? tall : least;
+  const int64_t columns = columns_of_u(p, tall, least);
   const parts w = parts_at(work, tall, least, columns);
   if (wide)
     memcpy(w.a, in->at, (size_t)(m * n) * sizeof(double));
@@ -277,12 +282,12 @@ static int64_t workspace_svd(const cxi_eval *e, const cxi_view *in,
   const cx_dims *s = &in->type.shape;
   const int64_t m = s->d[s->n - 2], n = s->d[s->n - 1];
   const int64_t tall = m > n ? m : n, least = m > n ? n : m;
-  const int64_t columns = p->full ? tall : least;
+  const int64_t columns = columns_of_u(p, tall, least);
   int64_t work = cxi_size_mul(m, n);
   work = cxi_size_add(work, cxi_size_mul(2, cxi_size_mul(least, least)));
   work = cxi_size_add(work, cxi_size_mul(tall, columns));
   work = cxi_size_add(work, least);
-  work = cxi_size_add(work, cxi_reflect_work(tall, tall));
+  work = cxi_size_add(work, cxi_reflect_work(tall, least, columns));
   return cxi_blocks_workspace(e, in, out, 2, work);
 }
 

@@ -102,8 +102,9 @@ static bool evaluate_lu(cxi_eval *e, const cxi_view *in, cxi_view *out) {
 static int64_t workspace_lu(const cxi_eval *e, const cxi_view *in,
                             const cxi_view *out) {
   const cx_dims *s = &in->type.shape;
-  return cxi_blocks_workspace(e, in, out, 2,
-                              cxi_size_mul(s->d[s->n - 2], CXI_LU_PANEL));
+  const int64_t m = s->d[s->n - 2], n = s->d[s->n - 1];
+  return cxi_blocks_workspace(
+      e, in, out, 2, n > CXI_LU_PANEL ? cxi_size_mul(m, CXI_LU_PANEL) : 0);
 }
 
 static const char *const examples_lu[] = {
@@ -288,8 +289,7 @@ static int64_t workspace_qr(const cxi_eval *e, const cxi_view *in,
   const int64_t m = s->d[s->n - 2], n = s->d[s->n - 1];
   const int64_t k = out->type.shape.d[out->type.shape.n - 1];
   const int64_t both = cxi_size_add(cxi_size_mul(m, n), cxi_size_mul(m, k));
-  const int64_t room =
-      cxi_size_add(lesser(m, n), cxi_reflect_work(m, n > k ? n : k));
+  const int64_t room = cxi_size_add(lesser(m, n), cxi_reflect_work(m, n, k));
   return cxi_blocks_workspace(e, in, out, 2, cxi_size_add(both, room));
 }
 

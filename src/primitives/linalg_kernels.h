@@ -17,6 +17,7 @@ typedef struct cxi_triangle_of {
 } cxi_triangle_of;
 
 enum { CXI_LU_PANEL = 16, CXI_REFLECT_PANEL = 16 }; /* columns */
+enum { CXI_REFLECT_FEW = 32 }; /* reflectors that are applied one by one */
 
 typedef struct cxi_linalg_kernels {
   /* (m, n) to (n, m). */
@@ -28,7 +29,8 @@ typedef struct cxi_linalg_kernels {
   void (*solve_triangle)(const cxi_triangle_of *t, int64_t columns, double *x);
 
   /* a (m, n) becomes its factors; pivot[k] is the row exchanged with row k <
-   * min(m, n), the first of the greatest. work: m CXI_LU_PANEL. */
+   * min(m, n), the first of the greatest. work: m CXI_LU_PANEL, unless n is at
+   * most that. */
   void (*lu)(int64_t m, int64_t n, double *a, double *pivot, double *work);
   /* perm[0..m-1] = 0, 1, ... after the exchanges of n pivots. */
   void (*permute)(int64_t m, int64_t n, const double *pivot, double *perm);
@@ -43,7 +45,8 @@ typedef struct cxi_linalg_kernels {
    * tau[0..min(m,n)-1]. As in LAPACK, a column that has nothing below the
    * diagonal is not reflected. With `order` (n), not NULL, the column that is
    * the longest from row k on comes first at each k, as order then says.
-   * work: CXI_REFLECT_PANEL (2 m + 2 n + CXI_REFLECT_PANEL). */
+   * work: CXI_REFLECT_PANEL (2 m + 2 n + CXI_REFLECT_PANEL), unless m or n is
+   * at most CXI_REFLECT_FEW. */
   void (*reflect)(int64_t m, int64_t n, double *a, double *tau, double *order,
                   double *work);
   /* q (m, c), given as q' (c, m), becomes H0 H1 ... q for the reflectors of a

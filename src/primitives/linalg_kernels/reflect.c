@@ -6,10 +6,7 @@
 #include "primitives/linalg_kernels/rows.h"
 #include "primitives/linalg_kernels/take.h"
 
-enum {
-  PANEL = CXI_REFLECT_PANEL,
-  FEW = 2 * PANEL /* reflectors that are applied one by one */
-};
+enum { PANEL = CXI_REFLECT_PANEL, FEW = CXI_REFLECT_FEW };
 
 /* The norm of n numbers, scaled so that no square overflows; the sum of the
  * squares in eight lanes. */

@@ -1,5 +1,5 @@
-/* cpu_windows_test.c - sums and extrema of windows on the CPU against the
- * reference, bit for bit. */
+/* cpu_windows_test.c - sums and extrema of windows, and convolutions with the
+ * widest ones, on the CPU against the reference, bit for bit. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdint.h>
@@ -119,10 +119,37 @@ static void test_large(void **state) {
                       shapes[i][2], none, none, one, turned);
 }
 
+/* Padding, steps and dilation as great as they can be: what is a few elements
+ * away on one axis is more than there are numbers along several. */
+static void test_far(void **state) {
+  (void)state;
+  check("program @f(%0: f32[4,32]) { %1: f32[4,32] = reduce_window_sum["
+        "window=(2,1), strides=(1,1), low=(576460752303423488,0), high=(0,0), "
+        "base_dilation=(1,1), window_dilation=(576460752303423488,1)] %0 "
+        "return %1 }");
+  check("program @f(%0: f32[4,5]) { %1: f32[1,5] = reduce_window_max["
+        "window=(3,1), strides=(9223372036854775807,1), "
+        "low=(1152921504606846970,0), high=(-1152921504606846970,0), "
+        "base_dilation=(1,1), window_dilation=(1,9223372036854775807)] %0 "
+        "return %1 }");
+  check("program @f(%0: f32[2,1,4,32], %1: f32[2,1,2,1]) { %2: f32[2,2,4,32] = "
+        "conv_general_dilated[strides=(1,1), low=(576460752303423488,0), "
+        "high=(0,0), lhs_dilation=(1,1), rhs_dilation=(576460752303423488,1), "
+        "lhs_axes=(0,1,2,3), rhs_axes=(0,1,2,3), out_axes=(0,1,2,3), "
+        "feature_groups=1, batch_groups=1, type=f32] %0, %1 return %2 }");
+  check("program @f(%0: f32[2,1,4,8], %1: f32[2,1,1,2]) { %2: f32[2,2,8,2] = "
+        "conv_general_dilated[strides=(1,576460752303423487), "
+        "low=(0,576460752303423487), high=(0,0), lhs_dilation=(1,1), "
+        "rhs_dilation=(1,1), lhs_axes=(0,1,3,2), rhs_axes=(0,1,2,3), "
+        "out_axes=(0,1,2,3), feature_groups=1, batch_groups=1, type=f32] %0, "
+        "%1 return %2 }");
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
     cmocka_unit_test(test_random),
     cmocka_unit_test(test_large),
+    cmocka_unit_test(test_far),
   };
   return cmocka_run_group_tests_name("cpu_windows", tests, NULL, NULL);
 }

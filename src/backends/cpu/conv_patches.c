@@ -150,7 +150,7 @@ static int64_t add_stretch(int64_t count, int64_t n, int64_t from, int64_t step,
 }
 
 /* Where tap `tap` of the phase meets the runs; returns the number of stretches,
- * at most three a run. */
+ * at most three a run. What is not inside may be too far away for a number. */
 static int64_t meet_runs(const cxi_conv_block *b, const run *runs, int64_t n,
                          int64_t tap, cxi_conv_stretch *out) {
   const int last = b->phase->n - 1;
@@ -165,10 +165,10 @@ static int64_t meet_runs(const cxi_conv_block *b, const run *runs, int64_t n,
     int64_t from = r->base;
     bool outside = false;
     for (int i = 0; i <= last; i++) {
-      const int64_t element = r->start[i] + reach[i];
-      from += element * b->p->x.space[i];
       if (along && i == last) continue;
+      const int64_t element = r->start[i] + reach[i];
       outside |= element < 0 || element >= b->phase->lines[i].size;
+      if (!outside) from += element * b->p->x.space[i];
     }
     int64_t low = outside ? r->n : 0, high = r->n;
     if (along && !outside) { /* of the places of the run, those inside */
@@ -180,12 +180,14 @@ static int64_t meet_runs(const cxi_conv_block *b, const run *runs, int64_t n,
                  ? low
                  : cxi_least(r->n, (l->size - 1 - element) / l->advance + 1);
       if (high < low) high = low;
+      if (high > low)
+        from += (element + low * l->advance) * b->p->x.space[last];
     }
-    const int64_t step =
-        along ? b->phase->lines[last].advance * b->p->x.space[last]
-              : b->p->x.outer;
+    int64_t step = along ? 1 : b->p->x.outer; /* any, of a single one */
+    if (along && high - low > 1)
+      step = b->phase->lines[last].advance * b->p->x.space[last];
     count = add_stretch(count, low, -1, 1, out);
-    count = add_stretch(count, high - low, from + low * step, step, out);
+    count = add_stretch(count, high - low, from, step, out);
     count = add_stretch(count, r->n - high, -1, 1, out);
   }
   return count;

@@ -10,6 +10,7 @@
 #include "backends/cpu/cpu.h"
 #include "backends/cpu/kernels.h"
 #include "base/pool.h"
+#include "base/size.h"
 
 enum { ROOM = 1024, TASK = 1 << 15 };
 
@@ -164,9 +165,13 @@ static uint64_t neutral_of(cxi_prim join, cx_dtype type) {
   return least ? all ^ (all >> 1) : all >> 1;
 }
 
-/* Whether the axis outside goes on where the inner one ends. */
+/* Whether the axis outside goes on where the inner one ends; padding that is
+ * out of all proportion may have no number of elements. */
 static bool joins(const axis *outer, const axis *inner) {
-  return inner->window == 1 && inner->stride == 1 && inner->low == 0 &&
+  const int64_t low = outer->low < 0 ? -outer->low : outer->low;
+  const int64_t reach = (outer->window - 1) * outer->dilation;
+  return cxi_size_mul(cxi_size_add(low, reach), inner->size) >= 0 &&
+         inner->window == 1 && inner->stride == 1 && inner->low == 0 &&
          inner->count == inner->size && outer->stride == 1 &&
          outer->step == inner->size * inner->step;
 }
@@ -175,14 +180,18 @@ static void set_axes(const cxi_unit *unit, windows *w) {
   const cxi_reduce_window_sum_params *p = unit->params;
   const cxi_operand *in = &unit->operands[0];
   w->line = (axis){ 1, 1, 1, 1, 0, 1, 1 };
-  for (int i = 0; i < in->type.shape.n; i++)
-    w->axes[w->n++] = (axis){ .size = in->type.shape.d[i],
-                              .count = unit->results[0].type.shape.d[i],
-                              .window = p->window.d[i],
-                              .stride = p->strides.d[i],
-                              .low = p->low.d[i],
-                              .dilation = p->window_dilation.d[i],
-                              .step = in->strides[i] };
+  for (int i = 0; i < in->type.shape.n; i++) {
+    const int64_t count = unit->results[0].type.shape.d[i];
+    w->axes[w->n++] =
+        (axis){ .size = in->type.shape.d[i],
+                .count = count,
+                .window = p->window.d[i],
+                .stride =
+                    count == 1 ? 1 : p->strides.d[i], /* any, of a single one */
+                .low = p->low.d[i],
+                .dilation = p->window.d[i] == 1 ? 1 : p->window_dilation.d[i],
+                .step = in->strides[i] };
+  }
   /* the last one with several elements or places is the line's */
   while (w->n > 0) {
     const axis *last = &w->axes[--w->n];

@@ -274,12 +274,51 @@ static void test_failures(void **state) {
   cxi_program_release(p);
 }
 
+/* Operands that are one number, but as copies or panels more than there can
+ * be: an error, no memory of a size that has gone around. */
+static void test_too_large(void **state) {
+  (void)state;
+  static const char *const texts[] = {
+    "program @f(%0: i8[], %1: i8[]) {"
+    " %2: i8[2147483648,2147483648] = broadcast_in_dim["
+    "shape=(2147483648,2147483648), map=()] %0"
+    " %3: i8[2147483648,2147483648] = broadcast_in_dim["
+    "shape=(2147483648,2147483648), map=()] %1"
+    " %4: i8[] = dot_general[lhs_contract=(0,1), rhs_contract=(0,1),"
+    " lhs_batch=(), rhs_batch=(), type=i8] %2, %3 return %4 }",
+    "program @f(%0: f32[3], %1: f32[2]) {"
+    " %2: f32[3] = rev[axes=(0)] %0 %3: f32[2] = rev[axes=(0)] %1"
+    " %4: f32[3,288230376151711744] = broadcast_in_dim["
+    "shape=(3,288230376151711744), map=(0)] %2"
+    " %5: f32[2,288230376151711744] = broadcast_in_dim["
+    "shape=(2,288230376151711744), map=(0)] %3"
+    " %6: f32[3,2] = dot_general[lhs_contract=(1), rhs_contract=(1),"
+    " lhs_batch=(), rhs_batch=(), type=f32] %4, %5 return %6 }",
+    "program @f(%0: f32[1,1,4], %1: f32[]) {"
+    " %2: f32[1,1,1152921504606846976] = broadcast_in_dim["
+    "shape=(1,1,1152921504606846976), map=()] %1"
+    " %3: f32[1,1,5] = conv_general_dilated[strides=(1),"
+    " low=(1152921504606846900), high=(76), lhs_dilation=(1),"
+    " rhs_dilation=(1), lhs_axes=(0,1,2), rhs_axes=(0,1,2),"
+    " out_axes=(0,1,2), feature_groups=1, batch_groups=1, type=f32] %0, %2"
+    " return %3 }",
+  };
+  for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+    const cxi_program *p = parse(texts[i]);
+    cxi_error error = { 0 };
+    assert_null(
+        cxi_compile(p, &cxi_cpu_backend, (cxi_compile_options){ 0 }, &error));
+    assert_int_equal(error.code, CX_EMEMORY);
+    cxi_program_release(p);
+  }
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
     cmocka_unit_test(test_chain),         cmocka_unit_test(test_report),
     cmocka_unit_test(test_recomputation), cmocka_unit_test(test_updates_early),
     cmocka_unit_test(test_donation),      cmocka_unit_test(test_loop_in_place),
-    cmocka_unit_test(test_failures),
+    cmocka_unit_test(test_failures),      cmocka_unit_test(test_too_large),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

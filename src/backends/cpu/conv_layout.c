@@ -1,7 +1,7 @@
 /* conv_layout.c - how a convolution is cut for the CPU. */
 #include "backends/cpu/conv.h"
 
-#include "base/alloc.h"
+#include "base/size.h"
 
 enum {
   MAX_PHASES = 1024,
@@ -87,7 +87,8 @@ static void choose_blocks(cxi_conv_cut *p) {
   for (int64_t i = 0; i < c->phases; i++) {
     const cxi_conv_phase phase = cxi_conv_phase_of(c, i);
     if (phase.taps * c->channels > k) k = phase.taps * c->channels;
-    kernel += phase.taps * c->channels * features;
+    kernel =
+        cxi_size_add(kernel, cxi_size_mul(phase.taps * c->channels, features));
   }
   p->kernel_of_group = kernel;
   p->k_part = k <= 2 * K_PART ? k : K_PART;
@@ -111,27 +112,22 @@ static void choose_blocks(cxi_conv_cut *p) {
   p->sums_row = p->positions_are_rows ? features : p->block;
 }
 
-static size_t aligned(int64_t elements, size_t width) {
-  return cxi_aligned((size_t)elements * width);
-}
-
 static size_t take(cxi_conv_cut *p, int64_t elements) {
-  const size_t at = p->bytes;
-  p->bytes += aligned(elements, p->width);
-  return at;
+  return cxi_cpu_take(&p->bytes, elements, p->width);
 }
 
 static void take_memory(cxi_conv_cut *p) {
   if (p->lhs_copied) p->lhs_dense = take(p, cxi_dims_count(&p->lhs.type.shape));
   if (p->rhs_copied) p->rhs_dense = take(p, cxi_dims_count(&p->rhs.type.shape));
-  p->kernel = take(p, p->kernel_of_group * p->conv.groups);
-  p->patch_bytes = aligned(p->block * p->k_part, p->width);
-  p->sums_bytes =
-      aligned(p->positions_are_rows ? p->block * p->sums_row
-                                    : p->conv.features * p->sums_row,
-              p->width);
+  p->kernel = take(p, cxi_size_mul(p->kernel_of_group, p->conv.groups));
+  const int64_t rows = p->positions_are_rows ? p->block : p->conv.features;
+  cxi_cpu_take(&p->patch_bytes, p->block * p->k_part, p->width);
+  cxi_cpu_take(&p->sums_bytes, cxi_size_mul(rows, p->sums_row), p->width);
   p->slots = p->bytes;
-  p->bytes += (size_t)p->n_slots * (p->patch_bytes + p->sums_bytes);
+  for (int64_t i = 0; i < p->n_slots; i++) {
+    cxi_cpu_take(&p->bytes, (int64_t)p->patch_bytes, 1);
+    cxi_cpu_take(&p->bytes, (int64_t)p->sums_bytes, 1);
+  }
 }
 
 /* False if there are no kernels for it. */

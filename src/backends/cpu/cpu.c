@@ -4,6 +4,8 @@
 #include <string.h>
 
 #include "backends/cpu/code.h"
+#include "base/alloc.h"
+#include "base/size.h"
 
 /* The addend of a product is dense, so is what a kernel is moved over. */
 static bool reads_views(const cxi_row *row, uint32_t k) {
@@ -66,6 +68,16 @@ static bool compile(const cxi_unit *unit, cxi_arena *arena, cxi_thunk *out,
   if (cxi_cpu_reduce_window_takes(unit))
     return cxi_cpu_reduce_window(unit, arena, out, error);
   return cxi_cpu_by_evaluate(unit, arena, out, error);
+}
+
+size_t cxi_cpu_take(size_t *bytes, int64_t count, size_t width) {
+  const size_t at = *bytes;
+  const int64_t more = cxi_size_mul(count, (int64_t)width);
+  /* half of what a size_t holds, so that the sum of two fits */
+  const bool fits =
+      more >= 0 && more <= INT64_MAX - CXI_ALIGNMENT && at <= (size_t)INT64_MAX;
+  *bytes = fits ? at + cxi_aligned((size_t)more) : CXI_NO_WORKSPACE;
+  return at;
 }
 
 static void copy(void *to, const void *from, size_t bytes) {

@@ -67,6 +67,11 @@ static inline bool cxi_cpu_no_memory(cxi_error *error) {
   return cxi_error_set(error, CX_EMEMORY, "no memory to compile");
 }
 
+/* A workspace piece by piece: `count` elements (-1: more than there can be) of
+ * `width` bytes after *bytes, which then counts them too, or is
+ * CXI_NO_WORKSPACE from here on. Returns where they begin. */
+size_t cxi_cpu_take(size_t *bytes, int64_t count, size_t width);
+
 static inline int64_t cxi_divide_up(int64_t a, int64_t b) {
   assert(b > 0);
   return a / b + (a % b != 0); /* no sum that may overflow */

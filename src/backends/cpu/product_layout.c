@@ -1,8 +1,8 @@
 /* product_layout.c - how a product is cut for the CPU. */
 #include "backends/cpu/product_layout.h"
 
-#include "base/alloc.h"
 #include "base/chain.h"
+#include "base/size.h"
 
 enum { ROW_BLOCK = 128, COLUMN_BLOCK = 480, K_BLOCK = 512 };
 static_assert(K_BLOCK % CXI_CHAIN == 0, "blocks are whole chains");
@@ -56,10 +56,10 @@ static cxi_product_side side_of(const cxi_operand *o, const cx_dims *batch,
   return s;
 }
 
-static size_t take(cxi_product_cut *p, int64_t count) {
-  const size_t at = p->bytes;
-  p->bytes += cxi_aligned((size_t)count * cxi_dtype_bytes(p->number));
-  return at;
+/* (batch, count, k) numbers of the workspace. */
+static size_t take(cxi_product_cut *p, int64_t count, int64_t k) {
+  return cxi_cpu_take(&p->bytes, cxi_size_mul(cxi_size_mul(p->batch, count), k),
+                      cxi_dtype_bytes(p->number));
 }
 
 /* Rows by rows, one by one, and a matrix by a vector along its rows: a vector
@@ -133,14 +133,12 @@ static void take_memory(cxi_product_cut *p) {
   cxi_product_side *sides[2] = { &p->rows, &p->columns };
   for (int i = 0; i < 2; i++) {
     cxi_product_side *s = sides[i];
-    if (s->copied) s->dense = take(p, p->batch * s->count * p->k);
+    if (s->copied) s->dense = take(p, s->count, p->k);
     if (s->packed)
-      s->panels = take(p, p->batch * cxi_divide_up(s->count, s->panel) *
-                              s->panel * p->k);
+      s->panels = take(p, cxi_divide_up(s->count, s->panel) * s->panel, p->k);
   }
   p->sums_apart = p->type != p->number && p->type != CX_U32;
-  if (p->sums_apart)
-    p->sums = take(p, p->batch * p->rows.count * p->columns.count);
+  if (p->sums_apart) p->sums = take(p, p->rows.count, p->columns.count);
 }
 
 /* What a product is computed in, which also its operands are read as; false:

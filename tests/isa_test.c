@@ -11,7 +11,7 @@
 #include "base/isa.h"
 #include "isa/loops.h"
 
-enum { BLOCK = 4096, STRIDE = 16411 };
+enum { BLOCK = 4096, STRIDE = 16411, ROUNDS_F64 = 100 };
 
 static float x[BLOCK], y[BLOCK], want[BLOCK], got[BLOCK];
 
@@ -48,9 +48,33 @@ static void compare(const loop *loops, const loop *base) {
   }
 }
 
+/* Numbers of every size, and of those below 2^10 more. */
+static void compare_f64(const loop_f64 *loops, const loop_f64 *base) {
+  static double operands[BLOCK], alone[BLOCK], together[BLOCK];
+  uint64_t bits = 1;
+  for (int round = 0; round < ROUNDS_F64; round++) {
+    for (int i = 0; i < BLOCK; i++) {
+      bits = bits * UINT64_C(6364136223846793005) + 1442695040888963407u;
+      const double scale = cxi_f64_of_bits((1023 - (bits >> 32) % 80) << 52);
+      operands[i] = round % 2 ? cxi_f64_of_bits(bits)
+                              : (double)(int64_t)bits * 0x1p-53 * scale;
+    }
+    for (int k = 0; base[k].name; k++) {
+      for (int i = 0; i < BLOCK; i++) base[k].run(operands + i, alone + i, 1);
+      loops[k].run(operands, together, BLOCK);
+      for (int i = 0; i < BLOCK; i++)
+        if (cxi_bits_f64(alone[i]) != cxi_bits_f64(together[i]) &&
+            !(isnan(alone[i]) && isnan(together[i])))
+          fail_msg("%s(%a): %a, alone %a", base[k].name, operands[i],
+                   together[i], alone[i]);
+    }
+  }
+}
+
 static void test_base(void **state) {
   (void)state;
   compare(loops_base, loops_base);
+  compare_f64(loops_f64_base, loops_f64_base);
 }
 
 #ifdef __x86_64__
@@ -61,6 +85,7 @@ static void test_avx2(void **state) {
     skip();
   }
   compare(loops_avx2, loops_base);
+  compare_f64(loops_f64_avx2, loops_f64_base);
 }
 
 static void test_avx512(void **state) {
@@ -70,6 +95,7 @@ static void test_avx512(void **state) {
     skip();
   }
   compare(loops_avx512, loops_base);
+  compare_f64(loops_f64_avx512, loops_f64_base);
 }
 #endif
 

@@ -3,21 +3,21 @@
  * The reference executor, the vector kernels and the loops of every tier call
  * these same functions, so that equal operands give equal bits wherever they
  * are computed. For that
- *   - the f32 functions are free of branches, tables and calls: a compiler
- *     that turns a loop over one into vector code keeps every operation, and
- *     each operation is exactly rounded by IEEE 754;
+ *   - the f32 functions and the exponentials of f64 are free of branches,
+ *     tables and calls: a compiler that turns a loop over one into vector code
+ *     keeps every operation, and each operation is exactly rounded by IEEE 754;
  *   - products and sums are fused only where cxi_fma_f32 says so, and then
  *     always (the library is compiled with -ffp-contract=off);
- *   - the f64 functions call the C library where it is good enough.
+ *   - the other f64 functions call the C library where it is good enough.
  * The few f32 functions with a slow branch (sin, cos, tan, rem, erf_inv) come
  * with a test that tells whether an operand needs it, and the fast part by
  * itself, so that a kernel may take a block at once.
  *
  * Which NaN a NaN is (sign, payload) is left open, as IEEE 754 leaves it.
  *
- * Worst errors (tests/math_test.c measures and prints them): 2 units in the
- * last place, 4 for erf, erfc, erf_inv, lgamma and digamma. Subnormal numbers
- * are kept.
+ * Worst errors (tests/math_test.c and math_f64_test.c measure and print them):
+ * 2 units in the last place, 4 for erf, erfc, erf_inv, lgamma and digamma.
+ * Subnormal numbers are kept.
  *
  * The polynomials were computed for this file: minimax in the error relative
  * to the function itself by Remez exchange in 40 digits, coefficients rounded

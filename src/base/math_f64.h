@@ -1,6 +1,7 @@
 /* math_f64.h - elementwise functions of f64; see math.h.
  *
- * Those of the C library where they are within 2 units in the last place. */
+ * The exponentials and what is made of them are in math_exp_f64.h; the others
+ * are those of the C library where that is within 2 units in the last place. */
 #ifndef CXI_MATH_F64_H
 #define CXI_MATH_F64_H
 
@@ -8,18 +9,7 @@
 #include <stdint.h>
 
 #include "base/half.h"
-
-static inline double cxi_abs_f64(double x) {
-  return cxi_f64_of_bits(cxi_bits_f64(x) & INT64_MAX);
-}
-
-static inline double cxi_exp_f64(double x) {
-  return exp(x);
-}
-
-static inline double cxi_expm1_f64(double x) {
-  return expm1(x);
-}
+#include "base/math_exp_f64.h"
 
 static inline double cxi_log_f64(double x) {
   return log(x);
@@ -29,25 +19,12 @@ static inline double cxi_log1p_f64(double x) {
   return log1p(x);
 }
 
-/* With e = e^-|x|: 1 / (1 + e), and e / (1 + e) for negative x; the quotient
- * is corrected by its remainder, as in f32. */
-static inline double cxi_logistic_f64(double x) {
-  const double e = exp(-cxi_abs_f64(x)), one = x < 0.0 ? e : 1.0;
-  const double sum = 1.0 + e, sum_low = (1.0 - sum) + e;
-  const double q = one / sum, inverse = x < 0.0 ? 1.0 - q : q;
-  return fma(inverse, fma(-q, sum_low, fma(-q, sum, one)), q);
-}
-
 static inline double cxi_sin_f64(double x) {
   return sin(x);
 }
 
 static inline double cxi_cos_f64(double x) {
   return cos(x);
-}
-
-static inline double cxi_tanh_f64(double x) {
-  return tanh(x);
 }
 
 static inline double cxi_erf_f64(double x) {
@@ -67,9 +44,9 @@ static inline double cxi_erf_inv_f64(double x) {
   if (!(a < 1.0)) return a == 1.0 ? x * INFINITY : NAN;
   if (a < 0x1p-30) return x * 0x1.c5bf891b4ef6ap-1; /* sqrt(pi) / 2 */
   const double l = log(rest * (1.0 + a));
-  const double m = 4.330746750799873 + 0.5 * l;     /* 2 / (pi c) */
-  double y = a < 0.05 ? a * 0x1.c5bf891b4ef6ap-1
-                      : sqrt(sqrt(m * m - l / c) - m);
+  const double m = 4.330746750799873 + 0.5 * l; /* 2 / (pi c) */
+  double y =
+      a < 0.05 ? a * 0x1.c5bf891b4ef6ap-1 : sqrt(sqrt(m * m - l / c) - m);
   for (int step = 0; step < 3; step++) {
     const double error = a < 0.5 ? erf(y) - a : rest - erfc(y);
     const double slope = 0x1.20dd750429b6dp0 * exp(-y * y); /* 2/sqrt(pi) */
@@ -114,14 +91,6 @@ static inline double cxi_atan_f64(double x) {
 
 static inline double cxi_atan2_f64(double y, double x) {
   return atan2(y, x);
-}
-
-static inline double cxi_sinh_f64(double x) {
-  return sinh(x);
-}
-
-static inline double cxi_cosh_f64(double x) {
-  return cosh(x);
 }
 
 static inline double cxi_asinh_f64(double x) {
